@@ -65,6 +65,23 @@ fn what_a_verification_corrects_is_corrected_in_the_finding() {
 }
 
 #[test]
+fn a_severity_is_not_lowered_without_a_citation() {
+    let shop = shop();
+    let uncited = json!({ "severity": "nit", "rationale": "The comment says that this is known and harmless." });
+    let mut again = correcting(1, &uncited);
+    again["when"]["last_results"] =
+        json!([{ "name": "give_verdict", "contains": ["not_accepted", "must cite code"], "is_error": true }]);
+    let talk = talk(&shop, "severity_without_citation", &[DISCOUNT], &[correcting(0, &uncited), again]);
+    let told = talk.run("--verify auto --fail-on high");
+    let one = finding(&told, DISCOUNT);
+    assert_eq!((&one["severity"], &one["verification"]["state"]), (&json!("high"), &json!("confirmed")), "{one}");
+    let notes = told.review["coverage"]["notes"].to_string();
+    assert!(notes.contains("a correction by its verification was not made: the rationale of a lower"), "{notes}");
+    replays(&talk);
+    talk.server.finish();
+}
+
+#[test]
 fn a_correction_that_does_not_stand_is_sent_back_once_and_then_left_out() {
     let shop = shop();
     let wrong = json!({ "quote": "    rate = percents / 10", "wrong_text": "Nothing of the kind.", "severity": "low" });

@@ -53,6 +53,13 @@ impl VerdictCheck<'_> {
         let to = &mut verdict.corrections;
         to.severity = stated.severity;
         to.refused.clone_from(&stated.faults);
+        // A lower severity may open the gate, as a refutation does.
+        if to.severity.is_some_and(|severity| severity > self.finding.severity)
+            && !self.shown.is_proof(&verdict.rationale)
+        {
+            to.severity = None;
+            to.refused.push("the rationale of a lower severity must cite code that you were shown".to_owned());
+        }
         if let Some((wrong, right)) = &stated.text {
             match find_passage(&self.finding.body, wrong) {
                 Ok(passage) if passage.len() < self.finding.body.trim().len() || !right.is_empty() => {

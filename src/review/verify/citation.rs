@@ -55,13 +55,25 @@ impl ShownCode {
 
     /// Returns the first citation of a rationale that is nothing of what was shown.
     pub(super) fn find_unproven(&self, rationale: &str) -> Option<String> {
+        self.citations(rationale).into_iter().find_map(Result::err)
+    }
+
+    /// Checks whether a rationale cites something, and nothing but what was shown.
+    pub(super) fn is_proof(&self, rationale: &str) -> bool {
+        let citations = self.citations(rationale);
+        !citations.is_empty() && citations.iter().all(Result::is_ok)
+    }
+
+    /// Returns the citations of a rationale; the error is one that is nothing of what was shown.
+    fn citations(&self, rationale: &str) -> Vec<Result<(), String>> {
         let places = references(rationale).into_iter().filter_map(|cited| {
             let to = cited.to.ok()?;
             let lines = to.lines?;
-            (!self.has_lines(&to.path, lines)).then(|| format!("{}:{}", to.path, lines.start()))
+            let place = || format!("{}:{}", to.path, lines.start());
+            Some(if self.has_lines(&to.path, lines) { Ok(()) } else { Err(place()) })
         });
-        let quotes = code_spans(rationale).filter(|code| is_quote(code) && !self.has_text(code)).map(str::to_owned);
-        places.chain(quotes).next()
+        let quote = |code: &str| if self.has_text(code) { Ok(()) } else { Err(code.to_owned()) };
+        places.chain(code_spans(rationale).filter(|code| is_quote(code)).map(quote)).collect()
     }
 
     /// Checks whether any of the lines was shown. A path may be cited by its end.
@@ -155,6 +167,16 @@ mod tests {
     }
 
     #[test]
+    fn only_a_citation_is_proof() {
+        let shown = shown();
+        assert!(shown.is_proof("src/cart.py:4 returns first."));
+        assert!(shown.is_proof("`if rate < 0: return None` is before it."));
+        for rationale in ["", "It is harmless.", "`rate` is never negative.", "src/cart.py:4 calls lib/guard.py:7."] {
+            assert!(!shown.is_proof(rationale), "{rationale}");
+        }
+    }
+
+    #[test]
     fn results_are_read_as_models_see_them() {
         let mut shown = ShownCode::default();
         let text = "=== src/a.py (lines 12-12 of 20)\n12: labels[\"a b\"] = \"c\"\n".to_owned();
@@ -166,7 +188,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_rationale_makes_it_panic(text in "([`:.a-z0-9 /]|\\PC){0,60}") {
-            let _ = shown().find_unproven(&text);
+            let shown = shown();
+            prop_assert!(shown.find_unproven(&text).is_none() || !shown.is_proof(&text));
         }
     }
 }
