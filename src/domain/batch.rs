@@ -143,15 +143,15 @@ pub struct LeftOutChange {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BatchTotals {
     /// The number of reviews of each outcome.
-    pub outcomes: BTreeMap<BatchOutcome, u32>,
+    pub outcomes: BTreeMap<BatchOutcome, u64>,
     /// The number of reviews that were served from the store.
-    pub unchanged: u32,
+    pub unchanged: u64,
     /// The number of unresolved findings of each severity.
-    pub findings: BTreeMap<Severity, u32>,
+    pub findings: BTreeMap<Severity, u64>,
     /// The known costs.
     pub cost: Money,
     /// The number of reviews of a model whose cost is unknown.
-    pub unknown_costs: u32,
+    pub unknown_costs: u64,
 }
 
 impl BatchIndex {
@@ -160,9 +160,11 @@ impl BatchIndex {
         let mut totals = BatchTotals::default();
         for entry in &self.entries {
             *totals.outcomes.entry(entry.outcome).or_default() += 1;
-            totals.unchanged += u32::from(entry.source == ReviewSource::Unchanged);
+            totals.unchanged += u64::from(entry.source == ReviewSource::Unchanged);
             for (severity, count) in &entry.findings {
-                *totals.findings.entry(*severity).or_default() += count;
+                // A number of an index that was read may be anything.
+                let sum = totals.findings.entry(*severity).or_default();
+                *sum = sum.saturating_add(u64::from(*count));
             }
             match (entry.engine, entry.cost) {
                 (_, Some(cost)) => totals.cost = totals.cost.plus(cost),

@@ -47,15 +47,15 @@ struct IndexJson {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct TotalsJson {
     /// The number of reviews of each outcome.
-    outcomes: BTreeMap<BatchOutcome, u32>,
+    outcomes: BTreeMap<BatchOutcome, u64>,
     /// The number of reviews that were served from the store.
-    unchanged: u32,
+    unchanged: u64,
     /// The number of unresolved findings of each severity.
-    findings: BTreeMap<Severity, u32>,
+    findings: BTreeMap<Severity, u64>,
     /// The known costs, in dollars.
     cost_usd: f64,
     /// The number of reviews of a model whose cost is unknown.
-    unknown_costs: u32,
+    unknown_costs: u64,
 }
 
 /// One review of a batch.

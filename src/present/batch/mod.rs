@@ -19,12 +19,13 @@ use crate::domain::run::Engine;
 use crate::domain::text::count_noun;
 
 /// Formats findings: `3 (1 high, 2 low)`.
-fn findings(findings: &BTreeMap<Severity, u32>) -> String {
+fn findings<N: Copy + Into<u64>>(findings: &BTreeMap<Severity, N>) -> String {
+    let count = |severity: &Severity| findings.get(severity).map(|count| (*count).into());
     let parts: Vec<String> = Severity::ALL
         .iter()
-        .filter_map(|severity| findings.get(severity).map(|count| format!("{count} {severity}")))
+        .filter_map(|severity| count(severity).map(|count: u64| format!("{count} {severity}")))
         .collect();
-    match findings.values().sum::<u32>() {
+    match findings.values().fold(0_u64, |sum, count| sum.saturating_add((*count).into())) {
         0 => "none".to_owned(),
         total => format!("{total} ({})", parts.join(", ")),
     }
@@ -75,7 +76,8 @@ fn totals(index: &BatchIndex) -> String {
     if index.entries.iter().any(|entry| entry.engine == Some(Engine::Model)) {
         line.push_str(&format!(" · {}", totals.cost));
         if totals.unknown_costs > 0 {
-            line.push_str(&format!(" and the unknown cost of {}", count_noun(totals.unknown_costs as usize, "review")));
+            let count = usize::try_from(totals.unknown_costs).unwrap_or(usize::MAX);
+            line.push_str(&format!(" and the unknown cost of {}", count_noun(count, "review")));
         }
     }
     line.push_str(&format!(" · {} s", index.took_ms.div_ceil(1_000)));
@@ -160,6 +162,20 @@ mod tests {
     fn people_see_each_row_with_its_reason_and_the_sums() {
         insta::assert_snapshot!(table(&fixtures::index()));
         insta::assert_snapshot!(markdown(&fixtures::index()));
+    }
+
+    #[test]
+    fn numbers_of_a_hostile_index_are_added_up() {
+        let mut index = fixtures::index();
+        for entry in &mut index.entries {
+            entry.outcome = BatchOutcome::Complete;
+            entry.findings = [(Severity::High, u32::MAX), (Severity::Low, u32::MAX)].into();
+        }
+        assert_eq!(index.entries.len(), 5);
+        let sum = 5 * u64::from(u32::MAX);
+        assert_eq!(index.totals().findings, [(Severity::High, sum), (Severity::Low, sum)].into());
+        assert!(table(&index).contains(&format!("findings: {} ({sum} high, {sum} low)", 2 * sum)));
+        assert!(parse(&json(&index)).is_ok());
     }
 
     #[test]
