@@ -36,7 +36,7 @@ Examples:
 whose commits, settings, prompts, rules and model are unchanged is served without a model call.
 
 Exit codes, the first that holds:
-  130 interrupted     4 the provider failed for a review, which has nothing
+  130 interrupted     4 the provider failed, and a review is empty
   2 a change that cannot be reviewed, usage or settings
   1 findings at or above --fail-on     3 a review is incomplete or was not begun
   5 an output could not be written     0 every review is complete
@@ -53,7 +53,7 @@ pub(super) struct BatchArgs {
     place: DirectoryArgs,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Leave out what has no commit of this time (7d, 12h)
+    /// Leave out branches without a commit in this period (7d, 12h)
     #[arg(long, value_name = "TIME", value_parser = |text: &str| parse_duration(text), help_heading = "What to review")]
     since: Option<Duration>,
     /// Print N shards as a matrix for GitHub Actions (JSON), and review nothing
@@ -132,6 +132,9 @@ impl SelectionArgs {
     /// Returns the choice of changes; the target and the shard are fields of their own.
     pub(super) fn selection(self) -> Result<BatchSelection, AppError> {
         let is_list = self.stdin || self.branches.iter().any(|name| name == "-");
+        if is_list && (self.branches.len() > 1 || self.all_branches || self.remote.is_some() || self.target.is_some()) {
+            return Err(BatchError::ListAndMore.into());
+        }
         if let Some((from, to)) = self.each_commit {
             Ok(BatchSelection::EachCommit { from, to })
         } else if self.prs.is_some() {

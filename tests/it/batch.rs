@@ -187,6 +187,9 @@ fn each_commit_of_a_range_is_a_review_of_its_own() {
     let counts: Vec<_> =
         index["reviews"].as_array().unwrap().iter().map(|row| row["findings"].as_object().unwrap().len()).collect();
     assert_eq!(counts, [1, 0], "the defect is of the first");
+    // The commits of the tests are years old.
+    let index = batch(&program, "--each-commit main..a --no-model --since 7d", 0);
+    assert_eq!((names(&index, "reviews").len(), names(&index, "left_out").len()), (0, 2), "{index}");
 }
 
 #[test]
@@ -249,6 +252,10 @@ fn bad_rows_are_named_and_hold_nothing_up() {
     for (at, reason) in [(0, "gone"), (1, "not inside a git repository"), (2, "tab"), (3, "nowhere")] {
         let said = index["reviews"][at]["reason"].as_str().unwrap();
         assert!(said.contains(reason), "{said}");
+    }
+    for more in ["a", "--all-branches", "--remote origin", "--target main"] {
+        let ran = program.fed(&format!("batch - {more} --no-model"), list.as_bytes()).ended(2);
+        assert!(ran.stderr.contains("- reads all changes from standard input"), "{}", ran.stderr);
     }
     let index = batch(&program, "nothing/* a --target main --no-model", 2);
     assert_eq!(index["reviews"].as_array().unwrap().len(), 2, "{index}");

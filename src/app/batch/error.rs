@@ -15,6 +15,11 @@ pub enum BatchError {
          or - for a list on standard input"
     )]
     NoSelection,
+    /// A list on standard input beside other changes.
+    #[error(
+        "- reads all changes from standard input: leave out the other patterns, --all-branches, --remote and --target"
+    )]
+    ListAndMore,
     /// A glob for branches.
     #[error("{pattern:?} is not a pattern for branches: {why}")]
     Pattern {

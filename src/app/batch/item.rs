@@ -32,6 +32,9 @@ use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 use crate::sys::repo::{Repo, RepoPool};
 
+/// The reason why the branch that others are compared with needs no review.
+pub(in crate::app) const IS_TARGET: &str = "it is the target of the comparison";
+
 /// A batch in progress, or a worker of a queue. Cloning it shares what its reviews share.
 #[derive(Clone)]
 pub(in crate::app) struct BatchRun {
@@ -195,7 +198,7 @@ impl BatchRun {
         };
         let range = match resolved {
             Err(GitError::TargetIsHead { .. }) => {
-                return Ok(ReviewDecision::LeaveOut("it is what the others are compared with".to_owned()));
+                return Ok(ReviewDecision::LeaveOut(IS_TARGET.to_owned()));
             }
             resolved => resolved?,
         };
@@ -246,11 +249,10 @@ impl BatchRun {
         if matches!(scope, ReviewScope::Branch { .. }) && range.merge_base == range.head {
             return Ok(Some(format!("it has no commits that {} has not", strip_line(&range.target))));
         }
-        let is_commit = matches!(scope, ReviewScope::Commit(_));
-        let (Some(since), Some(head), false) = (self.request.since, range.head, is_commit) else { return Ok(None) };
+        let (Some(since), Some(head)) = (self.request.since, range.head) else { return Ok(None) };
         let age = clock::unix_seconds().saturating_sub(git::committed_at(repo, head)?);
         let is_older = u64::try_from(age).is_ok_and(|age| age > since.as_secs());
-        Ok(is_older.then(|| "its last commit is older than --since".to_owned()))
+        Ok(is_older.then(|| "it has no commit in the period of --since".to_owned()))
     }
 
     /// Resumes or makes a review.

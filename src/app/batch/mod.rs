@@ -22,7 +22,7 @@ pub use output::{FORMATS, write_index};
 pub use select::BatchSelection;
 
 use self::identity::ReviewerDigest;
-pub(in crate::app) use self::item::{BatchRun, ItemEnd};
+pub(in crate::app) use self::item::{BatchRun, IS_TARGET, ItemEnd};
 use self::saved::SavedIdentities;
 pub(in crate::app) use self::select::{BatchItem, select};
 use crate::app::context::environment::ProcessEnv;
