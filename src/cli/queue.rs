@@ -11,7 +11,7 @@ use super::batch::SelectionArgs;
 use super::console::Console;
 use crate::app::{self, AddRequest, AppError, BatchRequest, Cancel, Overrides, ProcessEnv, QueueHandle};
 use crate::config::parse_duration;
-use crate::domain::batch::{BatchEvent, BatchEventSink};
+use crate::domain::batch::{BatchEvent, BatchEventSink, LeftOutChange};
 use crate::domain::queue::{JobId, JobState};
 use crate::domain::request::{Compare, Previous};
 use crate::domain::text::{count_noun, strip_line};
@@ -50,7 +50,10 @@ pub(super) struct QueueAddressArgs {
 impl QueueAddressArgs {
     /// Returns the address.
     pub(super) fn resolve(&self, around: &ProcessEnv) -> String {
-        let named = || around.environment.iter().find(|(name, _)| name == QUEUE).map(|(_, value)| value.clone());
+        let named = || {
+            let setting = around.environment.iter().find(|(name, _)| name == QUEUE).map(|(_, value)| value.clone());
+            setting.filter(|address| !address.trim().is_empty())
+        };
         let default = || around.state.join("queue.db").to_string_lossy().into_owned();
         self.address.clone().or_else(named).unwrap_or_else(default)
     }
@@ -162,7 +165,7 @@ fn act(action: QueueAction, jobs: &QueueHandle, console: &Console) -> Result<(),
                 }
             }
         }
-        QueueAction::Retry { jobs: ids } => say(&format!("{} wait again", count_jobs(jobs.retry(&ids)?))),
+        QueueAction::Retry { jobs: ids } => say(&format!("put {} back in the queue", count_jobs(jobs.retry(&ids)?))),
         QueueAction::Cancel { jobs: ids } => say(&format!("canceled {}", count_jobs(jobs.cancel(&ids)?))),
         QueueAction::Drain { off } => {
             jobs.drain(!off)?;
@@ -204,11 +207,17 @@ fn add(args: AddArgs, queue: String, around: ProcessEnv, console: &Console) -> R
     let request = AddRequest { queue, changes, repository, priority, post };
     let cancel = Cancel::after(LIMIT);
     let added = app::run_command(&cancel, &AddingEvents, GRACE, app::add_jobs(request, around, cancel.clone()))?;
-    for left in &added.left_out {
-        console.print_to_stderr(&format!("review: {}: no job, {}", strip_line(&left.name), strip_line(&left.reason)));
+    for (what, list) in [("left out", &added.left_out), ("not added", &added.failed)] {
+        for LeftOutChange { name, reason, .. } in list {
+            console.print_to_stderr(&format!("review: {}: {what}: {}", strip_line(name), strip_line(reason)));
+        }
     }
-    let known = if added.known > 0 { format!("; the queue has {} already", added.known) } else { String::new() };
+    let known = match added.known {
+        0 => String::new(),
+        1 => "; 1 was in the queue already".to_owned(),
+        more => format!("; {more} were in the queue already"),
+    };
     console.print_to_stderr(&format!("review: added {}{known}", count_jobs(added.added)));
     // A change that is no job will not be reviewed: that must not look like success.
-    Ok(ExitCode::from(if added.left_out.is_empty() { 0 } else { 3 }))
+    Ok(ExitCode::from(if added.failed.is_empty() { 0 } else { 3 }))
 }

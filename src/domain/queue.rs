@@ -7,7 +7,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
+use super::id::{CommitId, hex};
 use super::request::ReviewScope;
 
 /// The number of hexadecimal digits of a job's id.
@@ -51,6 +53,34 @@ pub struct JobRequest {
     /// `true` to post the review to the pull request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub post: bool,
+}
+
+impl JobRequest {
+    /// Returns the key of the job: one review has one key, whoever requests it. `version` is what the names of the change stand for: the
+    /// [commits](commits_version) or the [pull request](pull_version).
+    pub fn key(&self, version: &str) -> String {
+        let scope = match &self.scope {
+            // A forge ignores the case of its names.
+            ReviewScope::Pull(pull) => String::from(pull.clone()).to_ascii_lowercase(),
+            scope => serde_json::to_string(scope).unwrap_or_default(),
+        };
+        let mut key = Sha256::new();
+        for part in [&*self.repository, &scope, version, if self.post { "post" } else { "" }] {
+            key.update((part.len() as u64).to_le_bytes());
+            key.update(part);
+        }
+        hex(&key.finalize())
+    }
+}
+
+/// Returns the version of a change of commits. It has the merge base and not the tip of the target, since a target that moves on changes nothing.
+pub fn commits_version(merge_base: Option<CommitId>, head: Option<CommitId>) -> String {
+    [merge_base, head].map(|commit| commit.map(|commit| commit.to_string()).unwrap_or_default()).join(" ")
+}
+
+/// Returns the version of a pull request: its base by name, whose tip moves on like that of any target, and its head.
+pub fn pull_version(base: &str, head: &str) -> String {
+    format!("{base} {}", head.to_ascii_lowercase())
 }
 
 /// A job to add.
@@ -159,5 +189,28 @@ mod tests {
         assert_eq!(text, r#"{"repository":"demo","name":"topic","scope":{"branch":{"target":"main","head":"topic"}}}"#);
         assert_eq!(serde_json::from_str::<JobRequest>(&text).unwrap(), request);
         assert!(serde_json::from_str::<JobRequest>(&text.replace("\"name\"", "\"run\":\"rm\",\"name\"")).is_err());
+    }
+
+    #[test]
+    fn one_review_has_one_key_whoever_requests_it() {
+        let pull = |repository: &str, name: &str| JobRequest {
+            repository: String::new(),
+            name: name.to_owned(),
+            scope: ReviewScope::Pull(repository.parse().unwrap()),
+            post: true,
+        };
+        let (listed, delivered) = (pull("octo/demo#7", "#7 Add a"), pull("Octo/Demo#7", "Octo/Demo#7 Add a"));
+        let key = listed.key(&pull_version("main", "ABC"));
+        assert_eq!(delivered.key(&pull_version("main", "abc")), key);
+        let silent = JobRequest { post: false, ..listed.clone() };
+        for other in [
+            listed.key(&pull_version("release", "abc")),
+            listed.key(&pull_version("main", "abd")),
+            pull("octo/demo#8", "#7 Add a").key(&pull_version("main", "abc")),
+            pull("https://git.example/octo/demo/pull/7", "#7 Add a").key(&pull_version("main", "abc")),
+            silent.key(&pull_version("main", "abc")),
+        ] {
+            assert_ne!(other, key);
+        }
     }
 }

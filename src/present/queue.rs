@@ -15,7 +15,7 @@ pub fn table(status: &QueueStatus, jobs: &[JobRecord], now_ms: i64) -> String {
         .join(", ");
     let mut out = format!("{counts}\n");
     if let Some(oldest) = status.oldest_waiting_ms {
-        out.push_str(&format!("the oldest waiting job may be taken since {}\n", age(oldest)));
+        out.push_str(&format!("the oldest waiting job has been ready for {}\n", age(oldest)));
     }
     if status.is_drained {
         out.push_str("workers take no more jobs: `review queue drain --off` lets them\n");

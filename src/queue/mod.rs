@@ -260,14 +260,24 @@ impl JobQueue {
 
     /// Lets workers take dead or canceled jobs again, all dead ones if none is named; returns their number.
     pub fn retry(&self, ids: &[JobId]) -> Result<u64, QueueError> {
-        let now = self.database.dialect().now;
-        let set = format!(
-            "update review_jobs set state = 'waiting', attempts = 0, is_canceled = 0, run_after = {now}, changed_at = {now}"
-        );
+        let set = self.wait_again();
         if ids.is_empty() {
             return Ok(self.database.execute(&format!("{set} where state = 'dead'"), Vec::new())?);
         }
         self.change_each(ids, &format!("{set} where id = $1 and state in ('dead', 'canceled')"))
+    }
+
+    /// Lets the job with a key wait again if it is dead; returns the number of such jobs.
+    pub fn revive(&self, key: &str) -> Result<u64, QueueError> {
+        let statement = format!("{} where key = $1 and state = 'dead'", self.wait_again());
+        Ok(self.database.execute(&statement, vec![key.into()])?)
+    }
+
+    fn wait_again(&self) -> String {
+        let now = self.database.dialect().now;
+        format!(
+            "update review_jobs set state = 'waiting', attempts = 0, is_canceled = 0, run_after = {now}, changed_at = {now}"
+        )
     }
 
     /// Cancels jobs: one that waits at once, one that runs when its worker renews its lease.

@@ -4,7 +4,7 @@ use super::presented::DocumentFault;
 use super::record::RecordFault;
 use crate::domain::limits::LIMITS;
 use crate::domain::run::RunId;
-use crate::sys::database::{DatabaseAddress, DatabaseError};
+use crate::sys::database::{DatabaseAddress, DatabaseError, InvalidAddress};
 use crate::sys::files::FileError;
 
 /// Reasons why a run could not be saved, found or read.
@@ -14,11 +14,9 @@ pub enum StoreError {
     /// There is no home folder to save anything in.
     #[error("there is no home folder to keep runs in: set HOME or XDG_STATE_HOME")]
     NoHome,
-    /// The setting of the store names nothing that can be used. Its value is not part of the message: it may have a password.
-    #[error(
-        "REVIEW_STORE names no store that this program can use: write postgres://USER:PASSWORD@HOST/DATABASE, or the path of a file"
-    )]
-    Setting,
+    /// The setting of the store names nothing that can be used.
+    #[error("REVIEW_STORE {0}")]
+    Setting(#[from] InvalidAddress),
     /// Reading or writing a file failed.
     #[error(transparent)]
     File(#[from] FileError),
@@ -42,7 +40,7 @@ pub enum StoreError {
     /// Another process has taken over the run since this one locked it.
     #[error(
         "another process has taken over the run {0}, since this one was away for too long: nothing more is written here; `review show {0}` \
-         shows what the other one makes of it"
+         shows its result"
     )]
     Lost(RunId),
     /// A file of a run is larger than what is read.

@@ -65,11 +65,7 @@ impl Store {
         let Some(setting) = setting.map(str::trim).filter(|setting| !setting.is_empty()) else {
             return Ok(Self::at(root));
         };
-        let address = DatabaseAddress::parse(setting);
-        // What is no address of a server would become the name of a file, and be shown with the password in it.
-        if matches!(address, DatabaseAddress::File(_)) && (setting.contains("://") || setting.contains("password=")) {
-            return Err(StoreError::Setting);
-        }
+        let address = DatabaseAddress::parse(setting)?;
         Ok(Self { runs: Arc::new(DatabaseRuns::at(address)), documents: PresentedStore::at(root) })
     }
 

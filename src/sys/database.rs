@@ -33,11 +33,35 @@ pub enum DatabaseAddress {
     Server(String),
 }
 
+/// Text that names no database; a clause that follows the name of the setting. The text is not part of it: it may have a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "names no database that this program can use: write postgres://USER:PASSWORD@HOST/DATABASE, or the path of a file"
+)]
+pub struct InvalidAddress;
+
 impl DatabaseAddress {
-    /// Reads an address: `postgres://…`, or else the path of a file.
-    pub fn parse(text: &str) -> Self {
-        let is_server = text.starts_with("postgres://") || text.starts_with("postgresql://");
-        if is_server { Self::Server(text.to_owned()) } else { Self::File(PathBuf::from(text)) }
+    /// Reads an address: `postgres://…`, or else the path of a file. What looks like another address is refused: as the name of a file it would
+    /// be shown with the password in it.
+    pub fn parse(text: &str) -> Result<Self, InvalidAddress> {
+        let text = text.trim();
+        let scheme = text.split_once(':').map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
+        match scheme {
+            Some((scheme, rest)) if matches!(&*scheme, "postgres" | "postgresql") => {
+                if rest.starts_with("//") {
+                    Ok(Self::Server(format!("{scheme}:{rest}")))
+                } else {
+                    Err(InvalidAddress)
+                }
+            }
+            _ if text.is_empty() || text.contains("://") || text.contains("password=") => Err(InvalidAddress),
+            _ => Ok(Self::File(PathBuf::from(text))),
+        }
+    }
+
+    /// Checks whether it is a server, which several machines share.
+    pub fn is_server(&self) -> bool {
+        matches!(self, Self::Server(_))
     }
 }
 
@@ -165,7 +189,7 @@ pub enum DatabaseError {
         source: sqlx::Error,
     },
     /// It was away for longer than a restart takes.
-    #[error("the database {address} has been away for {} s ({source}): start it again, nothing of what it has is lost", PATIENCE.as_secs())]
+    #[error("the database {address} could not be reached for {} s ({source}): restart it; no data is lost", PATIENCE.as_secs())]
     Away {
         address: DatabaseAddress,
         #[source]
@@ -225,7 +249,7 @@ impl Database {
             .enable_all()
             .build()
             .map_err(|error| failed(sqlx::Error::Io(error)))?;
-        let is_file = matches!(address, DatabaseAddress::File(_));
+        let is_file = !address.is_server();
         let options = AnyPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(CONNECT);
         let options = options.after_connect(move |connection, _| {
             Box::pin(async move {
@@ -316,7 +340,7 @@ impl Database {
                     Ok(done) => return Ok(done),
                     Err(error) => error,
                 };
-                if !is_transient(&source) {
+                if !is_transient(&source, address.is_server()) {
                     return Err(DatabaseError::Refused { address, source });
                 }
                 if began.elapsed() + delay > PATIENCE {
@@ -369,19 +393,25 @@ fn spell(character: char) -> String {
 }
 
 /// Checks whether a statement may succeed when it is run again: the server is starting, stopping or out of reach, or the file is busy.
-fn is_transient(error: &sqlx::Error) -> bool {
+fn is_transient(error: &sqlx::Error, is_server: bool) -> bool {
     match error {
         sqlx::Error::Io(_)
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::WorkerCrashed
         | sqlx::Error::Protocol(_)
         | sqlx::Error::BeginFailed => true,
-        sqlx::Error::Database(error) => error.code().is_some_and(|code| {
-            // Classes of the SQL standard: connection, resources, a concurrent transaction, intervention of an operator; SQLITE_BUSY.
-            ["08", "53", "40", "57P"].iter().any(|class| code.len() == 5 && code.starts_with(class))
-                || code.parse::<u32>().is_ok_and(|code| code & 0xff == 5)
-        }),
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| is_transient_code(&code, is_server)),
         _ => false,
+    }
+}
+
+/// Checks the code of an error: of a server, classes of the SQL standard (connection, resources, a concurrent transaction, intervention of an
+/// operator); of a file, `SQLITE_BUSY` in its lowest byte.
+fn is_transient_code(code: &str, is_server: bool) -> bool {
+    if is_server {
+        ["08", "53", "40", "57P"].iter().any(|class| code.starts_with(class))
+    } else {
+        code.parse::<u32>().is_ok_and(|code| code & 0xff == 5)
     }
 }
 
@@ -391,14 +421,49 @@ mod tests {
 
     #[test]
     fn an_address_is_shown_without_its_password() {
-        let address = DatabaseAddress::parse("postgres://ada:s3cret@db.example:5432/reviews?sslmode=require");
+        let address = DatabaseAddress::parse("postgres://ada:s3cret@db.example:5432/reviews?sslmode=require").unwrap();
         assert_eq!(address.to_string(), "postgres://db.example:5432/reviews");
         assert!(!format!("{address:?}").contains("s3cret"));
         for password in ["s3?cret", "s3#cret", "s3@cr?et"] {
-            let address = DatabaseAddress::parse(&format!("postgres://ada:{password}@db.example/reviews"));
+            let address = DatabaseAddress::parse(&format!("postgres://ada:{password}@db.example/reviews")).unwrap();
             assert_eq!(address.to_string(), "postgres://…");
         }
-        assert_eq!(DatabaseAddress::parse("jobs.db"), DatabaseAddress::File(PathBuf::from("jobs.db")));
+    }
+
+    #[test]
+    fn an_address_that_is_misspelled_is_refused_and_never_a_file() {
+        for (text, path) in
+            [("jobs.db", "jobs.db"), (" /a b/jobs.db\n", "/a b/jobs.db"), ("C:\\jobs.db", "C:\\jobs.db")]
+        {
+            assert_eq!(DatabaseAddress::parse(text), Ok(DatabaseAddress::File(PathBuf::from(path))));
+        }
+        for text in ["Postgres://ada:s3cret@db/reviews", " POSTGRESQL://ada:s3cret@db/reviews"] {
+            let address = DatabaseAddress::parse(text).unwrap();
+            let DatabaseAddress::Server(url) = &address else { panic!("{address}") };
+            assert!(url.starts_with("postgres") && url.ends_with("://ada:s3cret@db/reviews"), "{url}");
+        }
+        for text in ["", " ", "mysql://ada:s3cret@db/reviews", "postgres:/ada:s3cret@db", "host=db password=s3cret"] {
+            let error = DatabaseAddress::parse(text).unwrap_err();
+            assert!(!error.to_string().contains("s3cret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_what_may_pass_is_tried_again() {
+        for (code, on_server, on_file) in [
+            ("57P03", true, false),
+            ("40001", true, false),
+            ("53300", true, false),
+            // Missing rights, and text in a wrong encoding: their numbers end like that of a busy file.
+            ("42501", false, true),
+            ("22021", false, true),
+            ("5", false, true),
+            ("517", false, true),
+            ("19", false, false),
+        ] {
+            let found = (is_transient_code(code, true), is_transient_code(code, false));
+            assert_eq!(found, (on_server, on_file), "{code}");
+        }
     }
 
     #[test]
@@ -434,7 +499,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_there_is_named() {
-        let address = DatabaseAddress::parse("postgres://ada:s3cret@127.0.0.1:1/reviews");
+        let address = DatabaseAddress::parse("postgres://ada:s3cret@127.0.0.1:1/reviews").unwrap();
         let error = Database::open(&address).unwrap_err().to_string();
         assert!(error.contains("postgres://127.0.0.1:1/reviews") && !error.contains("s3cret"), "{error}");
     }

@@ -76,7 +76,7 @@ fn jobs_are_added_once_reviewed_and_served_when_they_are_forced() {
     let added = program.run(words(add)).ended(0);
     assert!(added.stderr.contains("added 3 jobs"), "{}", added.stderr);
     let again = program.run(words(add)).ended(0);
-    assert!(again.stderr.contains("added 0 jobs; the queue has 3 already"), "{}", again.stderr);
+    assert!(again.stderr.contains("added 0 jobs; 3 were in the queue already"), "{}", again.stderr);
     let worker = "worker --no-model --until-empty --log json";
     let mut outcomes = events(&program.run(words(worker)).ended(0));
     outcomes.sort_by_key(|event| event["source"].to_string());
@@ -155,7 +155,7 @@ fn what_cannot_be_reviewed_is_dead_with_its_reason_and_holds_nothing_up() {
     program.run(words("queue add a gone --target main")).ended(0);
     repo.git(["branch", "-q", "-D", "gone"]);
     let missing = program.run(words("queue add a missing* --target main")).ended(3);
-    assert!(missing.stderr.contains("missing*: no job, no branch matches"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("missing*: not added: no branch matches"), "{}", missing.stderr);
     program.run(words("worker --no-model --until-empty")).ended(1);
     let dead = program.run(words("queue status --state dead --format json")).ended(0).json();
     assert_eq!(dead["status"]["jobs"], json!({ "done": 1, "dead": 1 }));
@@ -163,7 +163,8 @@ fn what_cannot_be_reviewed_is_dead_with_its_reason_and_holds_nothing_up() {
     let table = program.run(words("queue status")).ended(0).text().to_owned();
     assert!(table.starts_with("0 waiting, 0 running, 1 done, 1 dead, 0 canceled\n"), "{table}");
     repo.git(["branch", "gone", "a"]);
-    program.run(words("queue retry")).ended(0);
+    let retried = program.run(words("queue retry")).ended(0);
+    assert!(retried.stderr.contains("put 1 job back in the queue"), "{}", retried.stderr);
     program.run(words("worker --no-model --until-empty")).ended(0);
     let purged = program.run(words("queue purge --older-than 1ms")).ended(0);
     assert!(purged.stderr.contains("removed 2 jobs"), "{}", purged.stderr);
@@ -180,9 +181,75 @@ fn a_drained_queue_gives_no_jobs_and_a_canceled_job_is_not_reviewed() {
     program.run(["queue", "cancel", "' or 1=1 --"]).ended(2);
     program.run(words("queue drain")).ended(0);
     assert_eq!(status(&program)["status"]["is_drained"], true);
+    let mut worker = program.command(words("worker --no-model --log json")).spawn().expect("the program starts");
+    let mut lines = BufReader::new(worker.stderr.take().expect("a pipe")).lines();
+    let started = lines.next().expect("it says that it began").expect("a line");
+    assert!(started.contains("\"started\""), "{started}");
+    // However long it looks, it finds nothing: two looks are enough.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    worker.kill().expect("it is killed");
+    worker.wait().expect("it ends");
+    assert_eq!(lines.map_while(Result::ok).collect::<Vec<_>>(), Vec::<String>::new());
+    assert_eq!(status(&program)["status"]["jobs"], json!({ "waiting": 1, "canceled": 1 }));
     program.run(words("queue drain --off")).ended(0);
     program.run(words("worker --no-model --until-empty")).ended(0);
     assert_eq!(status(&program)["status"]["jobs"], json!({ "done": 1, "canceled": 1 }));
+}
+
+#[test]
+fn a_target_that_moves_on_adds_no_jobs_and_a_merge_of_it_does() {
+    let repo = repository(&["a", "b"]);
+    let program = program(&repo);
+    let add = |said: &str| {
+        let ran = program.run(words("queue add a b --target main")).ended(0);
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    };
+    add("added 2 jobs");
+    repo.write("more", "more\n").commit("more");
+    add("added 0 jobs; 2 were in the queue already");
+    repo.git(["checkout", "-q", "a"]);
+    repo.git(["merge", "-q", "--no-edit", "main"]);
+    add("added 1 job; 1 was in the queue already");
+}
+
+#[test]
+fn a_branch_that_needs_no_review_is_no_error() {
+    let repo = repository(&["a"]);
+    let program = program(&repo);
+    let ran = program.run(words("queue add --all-branches")).ended(0);
+    assert!(ran.stderr.contains("main: left out: it is the target of the comparison"), "{}", ran.stderr);
+    let line = format!("{}\ta\tmain\n", repo.root().display());
+    let ran = program.fed("queue add --stdin", line.repeat(2).as_bytes()).ended(0);
+    assert!(ran.stderr.contains("a: left out: it is listed twice"), "{}", ran.stderr);
+}
+
+#[test]
+fn one_name_is_not_given_to_the_repositories_of_a_list() {
+    let [one, other] = [(); 2].map(|()| repository(&["a"]));
+    let program = program(&one);
+    let [first, second] = [&one, &other].map(|repo| format!("{}\ta\tmain\n", repo.root().display()));
+    for (line, list) in [
+        ("queue add --stdin --repository demo", format!("{first}{second}")),
+        ("queue add - --repository demo --shard 1/2", first.clone()),
+    ] {
+        let ran = program.fed(line, list.as_bytes()).ended(2);
+        assert!(ran.stderr.contains("--repository names one repository"), "{}", ran.stderr);
+    }
+    assert_eq!(status(&program)["status"]["jobs"], json!({}));
+    program.fed("queue add --stdin --repository demo", first.as_bytes()).ended(0);
+    assert_eq!(status(&program)["jobs"][0]["name"], "demo a");
+}
+
+#[test]
+fn an_address_that_is_no_queue_is_refused_without_its_password() {
+    let repo = repository(&["a"]);
+    let program = program(&repo).with("REVIEW_QUEUE", "mysql://ada:s3cret@db/reviews");
+    for line in ["queue status", "queue add a --target main", "worker --no-model --until-empty"] {
+        let ran = program.run(words(line)).ended(2);
+        assert!(ran.stderr.contains("(--queue or REVIEW_QUEUE) names no database"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
+    }
+    program.with("REVIEW_QUEUE", " ").run(words("queue status")).ended(0);
 }
 
 #[test]
@@ -280,5 +347,11 @@ fn a_webhook_takes_signed_deliveries_of_its_repositories_only() {
     assert_eq!(serving.send("POST /webhook HTTP/1.1", body).0, 401);
     assert_eq!(serving.send("GET /webhook HTTP/1.1", b"").0, 405);
     assert_eq!(serving.send(&head("ping", known), &vec![b'x'; 3 << 20]).0, 413);
+    let mut silent = TcpStream::connect(&serving.address).expect("it listens");
+    let head = format!("{}\r\nHost: x\r\nContent-Length: 9\r\n\r\n", head("ping", known));
+    silent.write_all(head.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    silent.read_to_string(&mut answer).expect("it is not waited for");
+    assert!(answer.starts_with("HTTP/1.1 408 ") && answer.ends_with("too large or incomplete\n"), "{answer}");
     assert_eq!(status(&program)["status"]["jobs"], json!({}));
 }

@@ -15,6 +15,7 @@ use crate::app::context::error::AppError;
 use crate::app::prepare::pull::{SIGNING_IN, repository_of};
 use crate::domain::batch::{BatchEntry, BatchOutcome, LeftOutChange};
 use crate::domain::forge::{PullSpecifier, PullState};
+use crate::domain::queue::pull_version;
 use crate::domain::request::ReviewScope;
 use crate::domain::text::{shorten, strip_line};
 use crate::forge::PullFilter;
@@ -65,7 +66,7 @@ pub(in crate::app) struct BatchItem {
     pub(in crate::app) name: String,
     /// A name that is the same on every machine.
     pub(in crate::app) key: String,
-    /// The commit of a pull request, so that the same one is known again; empty for others.
+    /// The version of a pull request, so that the same one is known again; empty for others.
     pub(in crate::app) version: String,
     /// The folder of the repository.
     pub(in crate::app) directory: PathBuf,
@@ -228,7 +229,8 @@ async fn open_pulls(directory: &Path, around: &ProcessEnv, cancel: &Cancel) -> R
         let id = listed.pull.id;
         let name = shorten(&strip_line(&format!("#{} {}", id.number, listed.pull.title)), LONGEST_NAME);
         let scope = ReviewScope::Pull(PullSpecifier::Whole { host: None, id: id.clone() });
-        BatchItem { version: listed.pull.head.to_string(), ..item(name, format!("#{}", id.number), Ok(scope)) }
+        let version = pull_version(&listed.pull.base_ref, &listed.pull.head.to_string());
+        BatchItem { version, ..item(name, format!("#{}", id.number), Ok(scope)) }
     };
     let mut items: Vec<BatchItem> = page.pulls.into_iter().map(pull).collect();
     if more > 0 {
@@ -266,7 +268,7 @@ fn parse_list(bytes: &[u8], directory: &Path) -> Vec<BatchItem> {
             Some([repository, head]) => (*repository, *head, None),
             Some([repository, head, target]) => (*repository, *head, Some((*target).to_owned())),
             _ => {
-                let reason = "the line is not REPO, HEAD and perhaps TARGET with a tab between them".to_owned();
+                let reason = "the line must be REPO, HEAD and optionally TARGET, separated by tabs".to_owned();
                 let text = strip_line(&String::from_utf8_lossy(line));
                 let name = shorten(&format!("line {}: {text}", at + 1), LONGEST_NAME);
                 items.push(row(name, format!("line {}", at + 1), (BatchOutcome::Error, reason, 2)));

@@ -1,20 +1,17 @@
 //! Adds jobs to a queue: the changes are chosen as for a batch. Main function: [`add_jobs`].
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use sha2::{Digest as _, Sha256};
-
 use super::error::QueueUseError;
-use crate::app::batch::{BatchItem, BatchRequest, select};
+use crate::app::batch::{BatchItem, BatchRequest, BatchSelection, IS_TARGET, select};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::domain::batch::LeftOutChange;
-use crate::domain::id::hex;
-use crate::domain::queue::{JobRequest, NewJob};
+use crate::domain::queue::{JobRequest, NewJob, commits_version};
 use crate::domain::request::ReviewScope;
-use crate::git;
+use crate::git::{self, GitError};
 use crate::queue::JobQueue;
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
@@ -43,32 +40,53 @@ pub struct AddedJobs {
     pub added: u64,
     /// The number of those that the queue had already.
     pub known: u64,
-    /// The changes that are no jobs, each with the reason.
+    /// The changes that need no review, each with the reason.
     pub left_out: Vec<LeftOutChange>,
+    /// The changes that could not be added, each with the reason.
+    pub failed: Vec<LeftOutChange>,
+}
+
+/// The reason why a change is no job.
+enum NoJob {
+    /// It needs no review.
+    LeftOut(String),
+    /// It cannot be reviewed.
+    Failed(String),
 }
 
 /// Adds a job for each chosen change. One that the queue has already, with the same commits, is not added again.
 pub async fn add_jobs(request: AddRequest, around: ProcessEnv, cancel: Cancel) -> Result<AddedJobs, AppError> {
-    let (items, mut left_out) = select(&request.changes, &around, &cancel).await?;
-    let address = DatabaseAddress::parse(&request.queue);
+    let address = DatabaseAddress::parse(&request.queue).map_err(QueueUseError::from)?;
+    let (items, left_out) = select(&request.changes, &around, &cancel).await?;
+    refuse_shared_name(&request, &items)?;
     let work = move || -> Result<AddedJobs, AppError> {
         let queue = JobQueue::open(&address).map_err(QueueUseError::from)?;
-        let is_server = matches!(address, DatabaseAddress::Server(_));
+        let mut result = AddedJobs { left_out, ..AddedJobs::default() };
         let (mut jobs, mut opened) = (Vec::new(), HashMap::new());
         for item in &items {
-            match job(item, &request, is_server, &mut opened)? {
-                Ok(job) => jobs.push(job),
-                Err(reason) => {
-                    let (repository, name) = (item.repository.clone(), item.name.clone());
-                    left_out.push(LeftOutChange { repository, name, reason });
+            let (list, reason) = match job(item, &request, address.is_server(), &mut opened)? {
+                Ok(job) => {
+                    jobs.push(job);
+                    continue;
                 }
-            }
+                Err(NoJob::LeftOut(reason)) => (&mut result.left_out, reason),
+                Err(NoJob::Failed(reason)) => (&mut result.failed, reason),
+            };
+            list.push(LeftOutChange { repository: item.repository.clone(), name: item.name.clone(), reason });
         }
-        let added = queue.add(&jobs).map_err(QueueUseError::from)?;
-        let known = (jobs.len() as u64).saturating_sub(added);
-        Ok(AddedJobs { added, known, left_out })
+        result.added = queue.add(&jobs).map_err(QueueUseError::from)?;
+        result.known = (jobs.len() as u64).saturating_sub(result.added);
+        Ok(result)
     };
     blocking::run("adding the jobs", &cancel, work).await?
+}
+
+/// Refuses one name for the repositories of a list. A shard of it may have lines of one repository where another shard has those of another.
+fn refuse_shared_name(request: &AddRequest, items: &[BatchItem]) -> Result<(), QueueUseError> {
+    let folders: HashSet<_> = items.iter().filter(|item| item.change.is_ok()).map(|item| &item.directory).collect();
+    let is_list = matches!(request.changes.selection, BatchSelection::List);
+    let is_shared = is_list && (folders.len() > 1 || request.changes.shard.is_some());
+    if is_shared && request.repository.is_some() { Err(QueueUseError::SharedName) } else { Ok(()) }
 }
 
 /// Makes the job of a change; the inner error is the reason why there is none.
@@ -77,55 +95,41 @@ fn job(
     request: &AddRequest,
     is_server: bool,
     opened: &mut HashMap<PathBuf, Repo>,
-) -> Result<Result<NewJob, String>, QueueUseError> {
+) -> Result<Result<NewJob, NoJob>, QueueUseError> {
     let scope = match &item.change {
         Ok(scope) => scope.clone(),
-        Err((_, reason, _)) => return Ok(Err(reason.clone())),
+        Err((_, reason, _)) => return Ok(Err(NoJob::Failed(reason.clone()))),
     };
-    let mut key = Sha256::new();
-    let mut add = |text: &str| {
-        key.update((text.len() as u64).to_le_bytes());
-        key.update(text);
-    };
-    let repository = match &scope {
-        ReviewScope::Pull(pull) => {
-            add(&format!("{pull:?}"));
-            add(&item.version);
-            String::new()
-        }
-        scope => {
-            let repo = match opened.entry(item.directory.clone()) {
-                Entry::Occupied(known) => Ok(&*known.into_mut()),
-                Entry::Vacant(new) => Repo::open(&item.directory).map(|repo| &*new.insert(repo)),
-            };
-            let resolved = repo
-                .map_err(|error| error.to_string())
-                .and_then(|repo| Ok((git::resolve(repo, scope).map_err(|error| error.to_string())?, repo)));
-            let (range, repo) = match resolved {
-                Ok(resolved) => resolved,
-                Err(reason) => return Ok(Err(reason)),
-            };
-            for commit in [range.base, range.merge_base, range.head] {
-                add(&commit.map(|commit| commit.to_string()).unwrap_or_default());
+    let (repository, version) = if matches!(scope, ReviewScope::Pull(_)) {
+        (String::new(), item.version.clone())
+    } else {
+        let repo = match opened.entry(item.directory.clone()) {
+            Entry::Occupied(known) => &*known.into_mut(),
+            Entry::Vacant(new) => match Repo::open(&item.directory) {
+                Ok(repo) => &*new.insert(repo),
+                Err(error) => return Ok(Err(NoJob::Failed(error.to_string()))),
+            },
+        };
+        let range = match git::resolve(repo, &scope) {
+            Ok(range) => range,
+            Err(GitError::TargetIsHead { .. }) => return Ok(Err(NoJob::LeftOut(IS_TARGET.to_owned()))),
+            Err(error) => return Ok(Err(NoJob::Failed(error.to_string()))),
+        };
+        let name = match &request.repository {
+            Some(name) => name.clone(),
+            None if is_server => return Err(QueueUseError::NoName),
+            None => {
+                let folder = repo.workdir().unwrap_or_else(|| repo.git_dir()).to_owned();
+                let text = folder.to_str().map(str::to_owned);
+                text.ok_or(QueueUseError::Name(folder))?
             }
-            let name = match &request.repository {
-                Some(name) => name.clone(),
-                None if is_server => return Err(QueueUseError::NoName),
-                None => {
-                    let folder = repo.workdir().unwrap_or_else(|| repo.git_dir()).to_owned();
-                    let text = folder.to_str().map(str::to_owned);
-                    text.ok_or(QueueUseError::Name(folder))?
-                }
-            };
-            add(&name);
-            name
-        }
+        };
+        (name, commits_version(range.merge_base, range.head))
     };
-    add(&serde_json::to_string(&scope).unwrap_or_default());
-    add(if request.post { "post" } else { "" });
+    let job = JobRequest { repository, name: item.name.clone(), scope, post: request.post };
+    let mut key = job.key(&version);
     if request.changes.force {
-        add(&uuid::Uuid::new_v4().to_string());
+        key = format!("{key} {}", uuid::Uuid::new_v4());
     }
-    let request_of = JobRequest { repository, name: item.name.clone(), scope, post: request.post };
-    Ok(Ok(NewJob { key: hex(&key.finalize()), request: request_of, priority: request.priority }))
+    Ok(Ok(NewJob { key, request: job, priority: request.priority }))
 }

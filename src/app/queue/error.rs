@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::app::context::error::UseCaseError;
 use crate::queue::QueueError;
+use crate::sys::database::InvalidAddress;
 use crate::sys::files::FileError;
 
 /// The reason why a queue cannot be used, or why a worker cannot start.
@@ -12,6 +13,9 @@ pub enum QueueUseError {
     /// The queue failed.
     #[error(transparent)]
     Queue(#[from] QueueError),
+    /// The queue is named by no address.
+    #[error("the address of the queue (--queue or REVIEW_QUEUE) {0}")]
+    Address(#[from] InvalidAddress),
     /// The folder of `--repos` cannot be used.
     #[error(transparent)]
     Folder(#[from] FileError),
@@ -23,6 +27,12 @@ pub enum QueueUseError {
         "give jobs of a PostgreSQL queue the name of their repository below the workers' --repos: --repository NAME"
     )]
     NoName,
+    /// Workers would review one repository in place of another.
+    #[error(
+        "--repository names one repository, and the list may name several: add the changes of each repository by a call of its own, without \
+         --shard"
+    )]
+    SharedName,
     /// The name of a repository that no worker will find.
     #[error("{} is not in UTF-8: give the repository a name with --repository", .0.display())]
     Name(PathBuf),

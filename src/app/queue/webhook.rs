@@ -8,20 +8,20 @@ use std::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
+use serde::de::IgnoredAny;
+use sha2::Sha256;
 
 use super::QueueHandle;
 use crate::domain::forge::{PullSpecifier, RepoName};
-use crate::domain::id::hex;
-use crate::domain::queue::{JobRequest, NewJob};
+use crate::domain::queue::{JobRequest, NewJob, pull_version};
 use crate::domain::request::ReviewScope;
 use crate::domain::secret::Secret;
 use crate::domain::text::{shorten, strip_line};
-use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 
-/// The time in which a delivery is taken: GitHub waits 10 seconds.
-const ANSWER: Duration = Duration::from_secs(9);
+/// The time for which the queue is asked. With that for reading the delivery and the grace of what does not end in time, the answer comes within
+/// 8 seconds: GitHub waits 10.
+const ANSWER: Duration = Duration::from_secs(3);
 /// Minimum length of the secret in bytes; a shorter one could be guessed.
 const SHORTEST_SECRET: usize = 16;
 /// Maximum length of a delivery's id.
@@ -29,7 +29,10 @@ const LONGEST_ID: usize = 100;
 /// Maximum length of the name of a job, in characters.
 const LONGEST_NAME: usize = 120;
 /// The actions of a pull request after which it is reviewed.
-const REVIEWED: [&str; 4] = ["opened", "reopened", "synchronize", "ready_for_review"];
+const REVIEWED: [&str; 4] = ["opened", REOPENED, "synchronize", "ready_for_review"];
+const REOPENED: &str = "reopened";
+/// The action of one whose title, text or base changed; with another base it is reviewed.
+const EDITED: &str = "edited";
 
 /// A delivery, as it came.
 #[derive(Debug, Clone)]
@@ -84,6 +87,14 @@ struct WebhookPayload {
     number: u64,
     repository: WebhookRepository,
     pull_request: WebhookPull,
+    #[serde(default)]
+    changes: WebhookChanges,
+}
+
+/// The fields that were edited.
+#[derive(Default, Deserialize)]
+struct WebhookChanges {
+    base: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -97,11 +108,18 @@ struct WebhookPull {
     #[serde(default)]
     draft: bool,
     head: WebhookHead,
+    base: WebhookBase,
 }
 
 #[derive(Deserialize)]
 struct WebhookHead {
     sha: String,
+}
+
+#[derive(Deserialize)]
+struct WebhookBase {
+    #[serde(rename = "ref")]
+    name: String,
 }
 
 fn answer(code: u16, text: impl Into<String>) -> WebhookAnswer {
@@ -156,14 +174,12 @@ impl WebhookReceiver {
             Ok(job) => job,
             Err(refused) => return refused,
         };
-        let queue = self.queue.clone();
-        let add = move || queue.deliver(&id, job);
-        match blocking::run("adding a job", &Cancel::after(ANSWER), add).await {
-            Ok(Ok(Some(0))) => answer(202, "this commit is reviewed already"),
-            Ok(Ok(Some(_))) => answer(202, "the pull request will be reviewed"),
-            Ok(Ok(None)) => answer(409, "this delivery was taken before"),
+        match self.queue.deliver(id, job, payload.action == REOPENED, &Cancel::after(ANSWER)).await {
+            Ok(Some(0)) => answer(202, "there is a job for this commit already"),
+            Ok(Some(_)) => answer(202, "the pull request will be reviewed"),
+            Ok(None) => answer(409, "this delivery was taken before"),
             // What went wrong is for the operator, not for a page of GitHub.
-            Ok(Err(_)) | Err(_) => answer(503, "the queue is away: deliver it again later"),
+            Err(_) => answer(503, "the queue is away: deliver it again later"),
         }
     }
 
@@ -188,8 +204,9 @@ impl WebhookReceiver {
         if !self.repositories.contains(&payload.repository.full_name.to_ascii_lowercase()) {
             return Err(answer(403, "this server does not review that repository"));
         }
-        if !REVIEWED.contains(&payload.action.as_str()) {
-            return Err(answer(200, "nothing to review in that"));
+        let has_new_base = payload.action == EDITED && payload.changes.base.is_some();
+        if !has_new_base && !REVIEWED.contains(&payload.action.as_str()) {
+            return Err(answer(200, "this action needs no review"));
         }
         if payload.pull_request.draft {
             return Err(answer(200, "a draft is reviewed when it is ready"));
@@ -202,10 +219,9 @@ impl WebhookReceiver {
             _ => return Err(answer(400, "the payload names no pull request")),
         };
         let title = shorten(&strip_line(&format!("{name} {}", payload.pull_request.title)), LONGEST_NAME);
-        let key = hex(&Sha256::digest(format!("{}\n{head}\n{}", name.to_ascii_lowercase(), self.post)));
         let scope = ReviewScope::Pull(pull);
         let request = JobRequest { repository: String::new(), name: title, scope, post: self.post };
-        Ok(NewJob { key, request, priority: 0 })
+        Ok(NewJob { key: request.key(&pull_version(&payload.pull_request.base.name, head)), request, priority: 0 })
     }
 }
 
@@ -214,6 +230,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::id::hex;
+    use crate::domain::queue::JobState;
+    use crate::queue::JobEnd;
 
     const SECRET: &str = "It's a Secret to Everybody";
 
@@ -238,7 +257,7 @@ mod tests {
 
     fn pull(action: &str, head: char) -> serde_json::Value {
         json!({ "action": action, "number": 7, "repository": { "full_name": "octo/demo", "private": true }, "sender": { "login": "ada" },
-            "pull_request": { "title": "A\nb \u{1b}[31m", "draft": false, "head": { "sha": head.to_string().repeat(40), "ref": "x" } } })
+            "pull_request": { "title": "A\nb \u{1b}[31m", "draft": false, "head": { "sha": head.to_string().repeat(40), "ref": "x" }, "base": { "ref": "main" } } })
     }
 
     #[test]
@@ -275,6 +294,39 @@ mod tests {
         }
         let jobs = receiver.queue.list(None, 10).unwrap();
         assert_eq!(jobs.iter().map(|job| &*job.name).collect::<Vec<_>>(), ["octo/demo#7 A b "; 2]);
+    }
+
+    #[tokio::test]
+    async fn another_base_is_another_job_and_another_title_is_none() {
+        let (_folder, receiver) = receiver();
+        let take =
+            async |id: &str, payload: &serde_json::Value| receiver.take(delivery(id, "pull_request", payload)).await;
+        let mut edited = pull("edited", 'a');
+        edited["pull_request"]["base"]["ref"] = json!("release");
+        assert_eq!(take("1", &pull("opened", 'a')).await.code, 202);
+        edited["changes"] = json!({ "title": { "from": "B" } });
+        assert_eq!(take("2", &edited).await, answer(200, "this action needs no review"));
+        edited["changes"] = json!({ "base": { "ref": { "from": "main" }, "sha": { "from": "0" } } });
+        assert_eq!(take("3", &edited).await, answer(202, "the pull request will be reviewed"));
+        assert_eq!(receiver.queue.list(None, 10).unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_dead_job_waits_again_when_its_pull_request_is_reopened() {
+        let (_folder, receiver) = receiver();
+        let take =
+            async |id: &str, action: &str| receiver.take(delivery(id, "pull_request", &pull(action, 'a'))).await.text;
+        take("1", "opened").await;
+        let jobs = &receiver.queue.jobs;
+        assert_eq!(take("2", "reopened").await, "there is a job for this commit already");
+        let job = jobs.lease("w", Duration::from_mins(1)).unwrap().unwrap();
+        jobs.end(&job, &JobEnd::Dead("why".to_owned())).unwrap();
+        assert_eq!(take("3", "synchronize").await, "there is a job for this commit already");
+        assert_eq!(jobs.list(Some(JobState::Dead), 9).unwrap().len(), 1);
+        assert_eq!(take("4", "reopened").await, "the pull request will be reviewed");
+        assert_eq!(jobs.list(Some(JobState::Waiting), 9).unwrap().len(), 1);
+        jobs.cancel(&[job.id]).unwrap();
+        assert_eq!(take("5", "reopened").await, "there is a job for this commit already", "someone canceled it");
     }
 
     #[tokio::test]

@@ -146,8 +146,8 @@ pub async fn run_worker(
     metrics: Arc<WorkerMetrics>,
     cancel: Cancel,
 ) -> Result<WorkerReport, AppError> {
-    let address = DatabaseAddress::parse(&request.queue);
-    let repos = WorkerRepos::new(request.repos, matches!(address, DatabaseAddress::Server(_)))?;
+    let address = DatabaseAddress::parse(&request.queue).map_err(QueueUseError::from)?;
+    let repos = WorkerRepos::new(request.repos, address.is_server())?;
     let shown = address.to_string();
     let queue = blocking::run("opening the queue", &cancel, move || JobQueue::open(&address)).await?;
     let queue = queue.map_err(QueueUseError::from)?;
