@@ -319,6 +319,8 @@ def workflow_rules(data, text, say, action):
                     say(f"{name} leaves the token in the checkout: persist-credentials: false")
                 if trusted and given.keys() & {"ref", "repository", "allow-unsafe-pr-checkout", "ssh-key"}:
                     say(f"{name} runs with rights on {', '.join(sorted(trusted))} and chooses what it checks out")
+            if used.startswith("actions/download-artifact@") and not given.keys() & {"name", "path", "merge-multiple"}:
+                say(f"{name} downloads each artifact into a folder of its name, and says neither that nor merge-multiple: true")
             if used.startswith("github/codeql-action/upload-sarif@"):
                 if "outcome == 'complete'" not in str(step.get("if", "")):
                     say(f"{name} uploads reviews that are not complete: that closes the alerts of what nobody looked at")

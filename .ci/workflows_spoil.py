@@ -85,4 +85,5 @@ SPOILED = [
     ("workflow", "          ref: refs/pull/${{ github.event.pull_request.number }}/head\n", "", "rules", "another commit"),
     ("workflow", "          sha: ${{ github.event.pull_request.head.sha }}\n", "", "rules", "another commit"),
     ("shell", '"$1"', "$1", "shellcheck", "SC2086"),
+    ("docs/recipes/github-fork-post.yml", "          merge-multiple: true\n          path: ${{ runner.temp }}/untrusted-review\n", "", "rules", "merge-multiple"),
 ]
