@@ -68,6 +68,9 @@ pub(super) struct BatchArgs {
     /// Number of reviews at a time
     #[arg(long, short, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Who reviews")]
     jobs: u8,
+    /// Send turns in message batches of the provider, at half the price; a turn may take a day
+    #[arg(long, help_heading = "Who reviews")]
+    economy: bool,
     #[command(flatten, next_help_heading = "Who reviews")]
     reviewer: ReviewerArgs,
     /// Time limit of the batch (30m, 2h) [default: none; each review has its own]
@@ -203,6 +206,7 @@ impl BatchArgs {
             compare: Compare { with: Previous::default(), full: self.full },
             force: self.force,
             resume: self.resume,
+            economy: self.economy,
             output: self.output,
             formats,
         })

@@ -200,6 +200,7 @@ fn add(args: AddArgs, queue: String, around: ProcessEnv, console: &Console) -> R
         compare: Compare { with: Previous::default(), full: false },
         force: args.force,
         resume: true,
+        economy: false,
         output: None,
         formats: Vec::new(),
     };

@@ -57,6 +57,9 @@ pub(super) struct WorkerArgs {
     /// The time after which the jobs of a worker that was killed are taken over
     #[arg(long, value_name = "TIME", value_parser = parse_lease, default_value = "60s")]
     lease: Duration,
+    /// Send turns in message batches of the provider, at half the price; a turn may take a day
+    #[arg(long)]
+    economy: bool,
     /// The name of the worker in the queue [default: the host and a number]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     name: Option<String>,
@@ -146,6 +149,7 @@ pub(super) fn run(args: WorkerArgs, console: &Console) -> Result<ExitCode, AppEr
             compare: Compare { with: Previous::default(), full: false },
             force: false,
             resume: true,
+            economy: args.economy,
             output: None,
             formats: Vec::new(),
         },

@@ -13,6 +13,7 @@ use super::finding::Severity;
 use super::money::Money;
 use super::review::StopReason;
 use super::run::{Engine, RunId};
+use super::text::count_noun;
 
 /// The exit codes, worst first.
 const WORST_FIRST: [u8; 6] = [130, 4, 2, 1, 3, 5];
@@ -30,10 +31,54 @@ pub struct BatchIndex {
     pub shard: Option<Shard>,
     /// `true` if it was interrupted.
     pub interrupted: bool,
+    /// The savings by message batches, if turns went by them.
+    pub savings: Option<BatchSavings>,
     /// A row for each review, also for one that could not be made.
     pub entries: Vec<BatchEntry>,
     /// The changes that needed no review, each with the reason.
     pub left_out: Vec<LeftOutChange>,
+}
+
+/// The turns that went by message batches of the provider, and what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BatchSavings {
+    /// The number of turns.
+    pub turns: u64,
+    /// The number of message batches that were submitted.
+    pub batches: u64,
+    /// The known costs.
+    pub cost: Money,
+    /// The costs of the same turns at the normal price.
+    pub normal_cost: Money,
+    /// The number of turns whose cost is unknown.
+    pub unknown_costs: u64,
+}
+
+impl BatchSavings {
+    /// Adds those of another batch.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            turns: self.turns.saturating_add(other.turns),
+            batches: self.batches.saturating_add(other.batches),
+            cost: self.cost.plus(other.cost),
+            normal_cost: self.normal_cost.plus(other.normal_cost),
+            unknown_costs: self.unknown_costs.saturating_add(other.unknown_costs),
+        }
+    }
+}
+
+impl fmt::Display for BatchSavings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let turns = usize::try_from(self.turns).unwrap_or(usize::MAX);
+        let batches = usize::try_from(self.batches).unwrap_or(usize::MAX);
+        let (turns, rounds) = (count_noun(turns, "turn"), count_noun(batches, "round"));
+        write!(f, "{turns} in {rounds} of message batches cost {} instead of {}", self.cost, self.normal_cost)?;
+        match self.unknown_costs {
+            0 => Ok(()),
+            unknown => write!(f, ", and the cost of {unknown} of them is unknown"),
+        }
+    }
 }
 
 /// One review of a batch.
@@ -316,6 +361,7 @@ mod tests {
             took_ms: 0,
             shard: None,
             interrupted: false,
+            savings: None,
             entries: codes.iter().map(entry).collect(),
             left_out: Vec::new(),
         }

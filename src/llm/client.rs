@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::batches::BatchTransport;
 use super::events::{EventSplitter, Framing};
 use super::fault::TurnFault;
 use super::frames::{FrameReader, PIECES, ResponseFault};
@@ -30,6 +31,8 @@ pub(super) struct HttpProvider {
     pub(super) blame: FaultSource,
     /// The line of its key.
     pub(super) pace: Arc<RateLimiter>,
+    /// The way into message batches, if turns go by them.
+    pub(super) batches: Option<BatchTransport>,
 }
 
 impl Provider for HttpProvider {
@@ -67,8 +70,21 @@ impl HttpProvider {
             let in_text = (!native).then(|| text::to_text_protocol(request));
             let said = in_text.as_ref().unwrap_or(request);
             let frames = FrameReader::new(wire::decoder(self.wire));
-            let ticket = self.wait(request, watch).await?;
-            match self.stream(wire::build_request(self.wire, said, &setup), &frames, quiet, watch).await {
+            let wire_request = wire::build_request(self.wire, said, &setup);
+            // A batch is no request of a minute: it has limits of its own.
+            let batched = match &self.batches {
+                Some(batches) => batches.send(&wire_request, watch).await.map(|result| (batches, result)),
+                None => None,
+            };
+            let mut ticket = None;
+            let (batches, sent) = match batched {
+                Some((batches, result)) => (Some(batches), result.map(|body| frames.feed_all(&body))),
+                None => {
+                    ticket = Some(self.wait(request, watch).await?);
+                    (None, self.stream(wire_request, &frames, quiet, watch).await)
+                }
+            };
+            match sent {
                 Ok(()) => {
                     frames.notify(watch);
                     let draft = frames.finish().map_err(|trouble| self.blame.answer(trouble))?;
@@ -80,13 +96,22 @@ impl HttpProvider {
                         return Err(self.blame.answer(ResponseFault::Unreadable(words)));
                     }
                     let usage = &mut response.usage;
-                    ticket.correct_tokens(usage.input.zip(usage.output).map(|(sent, got)| sent.saturating_add(got)));
-                    usage.cost = usage.cost.or_else(|| self.capabilities.prices?.cost(usage));
+                    if let Some(ticket) = ticket {
+                        ticket
+                            .correct_tokens(usage.input.zip(usage.output).map(|(sent, got)| sent.saturating_add(got)));
+                    }
+                    let prices = self.capabilities.prices;
+                    usage.cost = match batches {
+                        Some(batches) => batches.book(usage, prices),
+                        None => usage.cost.or_else(|| prices?.cost(usage)),
+                    };
                     return Ok(response);
                 }
                 Err(FailedRequest::Fault(fault)) => return Err(fault),
                 Err(FailedRequest::Rejected(rejected)) => {
-                    ticket.correct_tokens(Some(0));
+                    if let Some(ticket) = ticket {
+                        ticket.correct_tokens(Some(0));
+                    }
                     self.pace.apply_headers(rejected.told);
                     let forced = said.choice == ToolChoice::Required;
                     let sent = UsedFields { given, forced, tools: !said.tools.is_empty() };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::address::{InvalidBaseAddress, base, endpoint};
+use super::batches::{BatchClient, MessageBatches};
 use super::client::HttpProvider;
 use super::optional_fields::RefusedFields;
 use super::provider::{Capabilities, FIRST_WAIT, Prices, Provider};
@@ -39,16 +40,19 @@ pub struct ProviderAccess {
     pub paces: RateLimiters,
     /// See [`Provider::first_wait`]; `None` for the usual one.
     pub first_wait: Option<Duration>,
+    /// The message batches that turns go by, if the provider has them.
+    pub batches: Option<MessageBatches>,
 }
 
 /// Without the address: it may contain a password.
 impl fmt::Debug for ProviderAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, base_url: _, context_window, rate, paces: _, first_wait: _ } = self;
+        let Self { key, base_url: _, context_window, rate, paces: _, first_wait: _, batches } = self;
         f.debug_struct("Access")
             .field("key", key)
             .field("context_window", context_window)
             .field("rate", rate)
+            .field("batches", batches)
             .finish_non_exhaustive()
     }
 }
@@ -76,6 +80,12 @@ pub fn connect(row: &ProviderRow, model: &str, access: &ProviderAccess) -> Resul
     // This wire format sends cache marks, whatever server is behind it.
     let marks = facts.caching.map_or(row.wire == WireFormat::Messages, |caching| caching == Caching::Marks);
     let secrets = key.into_iter().chain(base.password()).map(Secret::new).collect();
+    let blame = FaultSource { provider: Arc::clone(&row.name), address: base.to_string(), secrets };
+    let headers = headers(row, key);
+    let batches = access.batches.as_ref().filter(|_| row.has_batches()).map(|batches| {
+        let (headers, http, blame) = (headers.clone(), http.clone(), blame.clone());
+        batches.transport(BatchClient { wire: row.wire, base: base.clone(), headers, http, blame }, model, key)
+    });
     Ok(Box::new(HttpProvider {
         wire: row.wire,
         capabilities: Capabilities {
@@ -87,12 +97,13 @@ pub fn connect(row: &ProviderRow, model: &str, access: &ProviderAccess) -> Resul
             prices: if marks { facts.prices.map(Prices::with_marks) } else { facts.prices },
         },
         endpoint: endpoint(row.wire, &base, model),
-        headers: headers(row, key),
+        headers,
         http,
         refused: RefusedFields::with_refused(&row.refuses),
         first_wait: access.first_wait.unwrap_or(FIRST_WAIT),
         pace: access.paces.limiter_for(&row.name, &base.to_string(), access.key.as_ref(), access.rate),
-        blame: FaultSource { provider: Arc::clone(&row.name), address: base.to_string(), secrets },
+        blame,
+        batches,
     }))
 }
 

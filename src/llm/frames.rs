@@ -14,7 +14,7 @@ use super::provider::StreamObserver;
 const ANSWER: usize = 16 * 1024 * 1024;
 
 /// Maximum bytes of one frame. The largest legitimate frame repeats a whole response; parsed, odd JSON takes a hundred times its size.
-const FRAME: usize = 4 * 1024 * 1024;
+pub(super) const FRAME: usize = 4 * 1024 * 1024;
 
 /// Maximum number of pieces (texts, calls, opaque parts) of one response: more than any model sends, and few enough to search.
 pub(super) const PIECES: usize = 2_000;
@@ -95,6 +95,12 @@ impl FrameReader {
             reading.trouble =
                 Some(ResponseFault::Unreadable(format!("more than {} MiB in one {what}", most / 1024 / 1024)));
         }
+    }
+
+    /// Feeds a response that is one document.
+    pub(super) fn feed_all(&self, body: &[u8]) {
+        self.record_arrival(body.len(), body.len());
+        self.feed(body);
     }
 
     /// Checks whether reading on is useless: the response is complete, or there is an error.

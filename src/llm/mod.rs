@@ -3,9 +3,12 @@
 //! The [`ProviderTable`] lists the providers, the variables that hold their keys and addresses, and the abilities of their models; `wire` implements
 //! their formats. The purpose of a turn, budgets and retries over many turns belong in `review`.
 //!
+//! Turns may go by message batches at half the price: see [`MessageBatches`].
+//!
 //! To add a provider: one row in `providers.toml`.
 
 mod address;
+mod batches;
 mod client;
 mod connect;
 mod context_overflow;
@@ -33,6 +36,7 @@ mod wire_format;
 #[cfg(test)]
 mod tests;
 
+pub use batches::MessageBatches;
 pub use connect::{ConnectError, ProviderAccess, connect};
 pub use fault::TurnFault;
 pub use listing::{ListError, address, list};

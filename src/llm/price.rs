@@ -65,6 +65,29 @@ impl Prices {
         Self { cache_write: self.cache_write.or(Some(self.written())), large, ..self }
     }
 
+    /// Returns the prices of a message batch: half of each. With `hour`, tokens written to a cache stay there for an hour, which costs twice what
+    /// other tokens do (Anthropic's page on prompt caching, November 2026).
+    #[must_use]
+    pub fn in_batch(self, hour: bool) -> Self {
+        let half = |price: Money| Money::from_nanos(price.nanos().div_ceil(2));
+        let write = |input: Money, write: Option<Money>| if hour { Some(input) } else { write.map(half) };
+        let large = self.large.map(|large| LargeRequestPrices {
+            above: large.above,
+            input: half(large.input),
+            output: half(large.output),
+            cache_read: large.cache_read.map(half),
+            cache_write: write(large.input, large.cache_write),
+        });
+        Self {
+            input: half(self.input),
+            output: half(self.output),
+            cache_read: self.cache_read.map(half),
+            cache_write: write(self.input, self.cache_write),
+            on: self.on,
+            large,
+        }
+    }
+
     /// Returns the highest assumed price of tokens written to a cache, if it is unknown.
     fn written(&self) -> Money {
         quarter_more(self.input)
@@ -142,6 +165,17 @@ mod tests {
         assert_eq!(unsaid.with_marks().cost(&usage(1_000_000, 0, None, None)), Some(usd("3.75")));
         let said = Prices { cache_write: Some(usd("3.5")), ..prices() };
         assert_eq!(said.with_marks(), said);
+    }
+
+    #[test]
+    fn a_batch_costs_half_and_an_hour_in_the_cache_twice() {
+        let all = usage(1_000_000, 100_000, Some(600_000), Some(0));
+        assert_eq!(prices().cost(&all), Some(usd("2.88")));
+        assert_eq!(prices().in_batch(false).cost(&all), Some(usd("1.44")));
+        let written = usage(1_000_000, 0, Some(0), Some(1_000_000));
+        assert_eq!(prices().in_batch(false).cost(&written), Some(usd("1.875")));
+        assert_eq!(prices().in_batch(true).cost(&written), Some(usd("3")));
+        assert!(prices().in_batch(true).max_input_price() <= prices().max_input_price(), "what is reserved is enough");
     }
 
     fn usage(input: u64, output: u64, cache_read: Option<u64>, cache_write: Option<u64>) -> TurnUsage {

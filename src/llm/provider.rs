@@ -114,6 +114,11 @@ pub trait StreamObserver: Send + Sync {
         let _ = wait;
         true
     }
+
+    /// Reports something that the user should know about the provider. The same text may come with several turns.
+    fn warns(&self, text: &str) {
+        let _ = text;
+    }
 }
 
 impl StreamObserver for () {

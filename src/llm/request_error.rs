@@ -31,7 +31,7 @@ pub(super) struct FaultSource {
 }
 
 /// Failed attempt.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum FailedRequest {
     /// The server returned an error status.
     Rejected(ErrorResponse),

@@ -21,6 +21,16 @@ words! {
 }
 
 impl WireFormat {
+    /// Returns the path of a turn as a message batch names it; `None` if no batch API of this format is known.
+    pub const fn batch_endpoint(self) -> Option<&'static str> {
+        match self {
+            Self::Messages => Some("/v1/messages"),
+            Self::Responses => Some("/v1/responses"),
+            Self::Chat => Some("/v1/chat/completions"),
+            Self::Gemini | Self::Ollama => None,
+        }
+    }
+
     /// Returns the header in which the first server of this format wanted its key.
     pub(super) const fn key_header(self) -> &'static str {
         match self {

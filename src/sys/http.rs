@@ -210,6 +210,21 @@ impl Http {
         }
         Ok(HttpResponse(request.send().await?))
     }
+
+    /// Sends bytes of a media type and waits for the head of the answer.
+    pub async fn post_bytes(
+        &self,
+        address: &ServerAddress,
+        headers: &[(Arc<str>, String)],
+        media_type: &str,
+        body: Vec<u8>,
+    ) -> Result<HttpResponse, BoxedCause> {
+        let mut request = self.0.post(address.0.clone()).header("content-type", media_type).body(body);
+        for (name, value) in headers {
+            request = request.header(&**name, value);
+        }
+        Ok(HttpResponse(request.send().await?))
+    }
 }
 
 /// Follows a redirect on one server only: the library drops the usual credentials when the host changes, but not `x-api-key` and its like.

@@ -19,7 +19,7 @@ use crate::app::review::deliver::{DeliveredReview, OutputFile, write_outputs};
 use crate::app::review::job::{KnownInputs, ReviewJob, review_with};
 use crate::app::review::resume::{ResumeError, ResumeRequest, resume};
 use crate::config::{Flags, Settings};
-use crate::domain::batch::{BatchEntry, BatchEvent, BatchEventSink, BatchOutcome, ReviewSource};
+use crate::domain::batch::{BatchEntry, BatchEvent, BatchEventSink, BatchOutcome, BatchSavings, ReviewSource};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::money::Money;
 use crate::domain::request::{Compare, ReviewRequest, ReviewScope};
@@ -57,6 +57,16 @@ pub(super) struct SharedState {
     repositories: Mutex<HashMap<PathBuf, RepoPool>>,
     /// The warnings that were shown: all reviews are sent to the same provider.
     warned: Mutex<HashSet<String>>,
+}
+
+impl SharedState {
+    /// Shows a warning that was not shown before.
+    pub(super) fn warn(&self, text: &str, events: &dyn BatchEventSink) {
+        let is_new = self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned());
+        if is_new {
+            events.emit_batch(BatchEvent::Whole(Event::Warning { text: text.to_owned() }));
+        }
+    }
 }
 
 /// The end of one change of a batch.
@@ -99,6 +109,11 @@ impl BatchRun {
     /// Checks whether the reviews have spent what they may.
     pub(in crate::app) fn is_budget_exhausted(&self) -> bool {
         self.around.providers.pool.as_ref().is_some_and(crate::review::BudgetPool::is_exhausted)
+    }
+
+    /// Ends when the message batches that nobody waits for are canceled; returns what the others saved.
+    pub(in crate::app) async fn finish_batches(&self) -> Option<BatchSavings> {
+        Some(self.around.providers.batches.as_ref()?.finish().await)
     }
 
     /// Returns what posting a review of this run needs.
@@ -352,10 +367,7 @@ struct ItemSink {
 impl EventSink for ItemSink {
     fn emit(&self, event: Event) {
         if let Event::Warning { text } = &event {
-            let mut warned = self.run.shared.warned.lock().unwrap_or_else(PoisonError::into_inner);
-            if warned.insert(text.clone()) {
-                self.run.events.emit_batch(BatchEvent::Whole(event));
-            }
+            self.run.shared.warn(text, self.run.events.as_ref());
             return;
         }
         self.run.events.emit_batch(BatchEvent::Review { at: self.at, event });

@@ -69,6 +69,7 @@ fn join(indexes: impl Iterator<Item = BatchIndex>, missing: Vec<BatchEntry>) -> 
         took_ms: 0,
         shard: None,
         interrupted: false,
+        savings: None,
         entries: Vec::new(),
         left_out: Vec::new(),
     };
@@ -79,6 +80,9 @@ fn join(indexes: impl Iterator<Item = BatchIndex>, missing: Vec<BatchEntry>) -> 
         // Shards run side by side.
         merged.took_ms = merged.took_ms.max(index.took_ms);
         merged.interrupted |= index.interrupted;
+        if let Some(savings) = index.savings {
+            merged.savings = Some(merged.savings.unwrap_or_default().plus(savings));
+        }
         merged.entries.extend(index.entries);
         merged.left_out.extend(index.left_out);
     }

@@ -22,6 +22,7 @@ pub use output::{FORMATS, write_index};
 pub use select::BatchSelection;
 
 use self::identity::ReviewerDigest;
+use self::item::SharedState;
 pub(in crate::app) use self::item::{BatchRun, IS_TARGET, ItemEnd};
 use self::saved::SavedIdentities;
 pub(in crate::app) use self::select::{BatchItem, select};
@@ -29,15 +30,17 @@ use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::{model, settings};
 use crate::app::runner::Runner;
-use crate::config::Flags;
+use crate::config::{Flags, SettingOrigin};
 use crate::domain::batch::{BatchEntry, BatchEvent, BatchEventSink, BatchIndex, BatchOutcome, LeftOutChange, Shard};
-use crate::domain::event::Event;
 use crate::domain::money::Money;
 use crate::domain::request::Compare;
 use crate::review::BudgetPool;
 use crate::sys::blocking;
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::clock;
+
+/// The time limit of a review whose turns go by message batches: each may take a day.
+const ECONOMY_TIME: &str = "7d";
 
 /// The request for a batch.
 #[derive(Debug, Clone)]
@@ -62,6 +65,8 @@ pub struct BatchRequest {
     pub force: bool,
     /// `true` to resume runs that were interrupted.
     pub resume: bool,
+    /// `true` to let turns go by message batches of the provider, at half the price.
+    pub economy: bool,
     /// The folder for the index and a folder for each review.
     pub output: Option<PathBuf>,
     /// The formats of the files there, besides those of the index.
@@ -80,7 +85,10 @@ pub async fn run_batch(
 ) -> Result<BatchIndex, AppError> {
     let (started_at, started) = (clock::now(), Instant::now());
     let limited = share_limits(&mut request.flags, &mut around, &cancel)?;
-    let reviewer = check_reviewer(&request, &around, events.as_ref())?;
+    use_batches(&mut request, &mut around)?;
+    let batches = around.providers.batches.clone();
+    let shared = Arc::<SharedState>::default();
+    let reviewer = check_reviewer(&request, &around, &shared, events.as_ref())?;
     let (items, mut left_out) = select(&request, &around, &limited).await?;
     let saved = {
         let (around, force) = (around.clone(), request.force);
@@ -99,7 +107,7 @@ pub async fn run_batch(
         limited: limited.clone(),
         reviewer,
         saved: Some(Arc::new(saved)),
-        shared: Arc::default(),
+        shared,
     });
     let items: Arc<[BatchItem]> = items.into();
     let queue = (0..items.len()).map(|at| {
@@ -122,6 +130,10 @@ pub async fn run_batch(
         entries.extend(entry.map(|entry| (at, *entry)));
     };
     Runner::new(jobs).run_queue(queue, &limited, ended).await;
+    let savings = match batches {
+        Some(batches) => Some(batches.finish().await),
+        None => None,
+    };
 
     entries.sort_by_key(|(at, _)| *at);
     left_out.sort_by(|a, b| (&a.repository, &a.name).cmp(&(&b.repository, &b.name)));
@@ -131,6 +143,7 @@ pub async fn run_batch(
         took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         shard,
         interrupted: cancel.check() == Err(CancelReason::Interrupted),
+        savings,
         entries: entries.into_iter().map(|(_, entry)| entry).collect(),
         left_out,
     })
@@ -147,9 +160,11 @@ pub(in crate::app) fn begin_worker(
     let timeout = request.flags.timeout.take();
     let limited = share_limits(&mut request.flags, &mut around, cancel)?;
     request.flags.timeout = timeout;
-    let reviewer = check_reviewer(&request, &around, events.as_ref())?;
+    use_batches(&mut request, &mut around)?;
+    let shared = Arc::<SharedState>::default();
+    let reviewer = check_reviewer(&request, &around, &shared, events.as_ref())?;
     let request = Arc::new(BatchRequest { resume: true, ..request });
-    Ok(BatchRun { request, around, events, limited, reviewer, saved: None, shared: Arc::default() })
+    Ok(BatchRun { request, around, events, limited, reviewer, saved: None, shared })
 }
 
 /// Makes the limits of the command line those of the whole batch, and returns its cancellation. Each review keeps the limits of the other
@@ -171,6 +186,20 @@ fn share_limits(flags: &mut Flags, around: &mut ProcessEnv, cancel: &Cancel) -> 
     Ok(if time.is_some() { cancel.with_deadline(all.timeout) } else { cancel.clone() })
 }
 
+/// Lets turns go by message batches, if that was asked for. A review then has [`ECONOMY_TIME`], unless somebody set a time limit.
+fn use_batches(request: &mut BatchRequest, around: &mut ProcessEnv) -> Result<(), AppError> {
+    if !request.economy {
+        return Ok(());
+    }
+    around.providers.use_batches(around.state.join("message_batches"));
+    let resolved = settings::resolve(None, &request.flags, around)?;
+    let is_set = |(key, _, origin): &(&str, _, SettingOrigin)| *key == "timeout" && *origin != SettingOrigin::BuiltIn;
+    if !resolved.origins.iter().any(is_set) {
+        request.flags.timeout = Some(ECONOMY_TIME.to_owned());
+    }
+    Ok(())
+}
+
 /// Formats an amount as `--max-cost` takes it.
 fn plain_dollars(money: Money) -> String {
     let nanos = money.nanos();
@@ -181,6 +210,7 @@ fn plain_dollars(money: Money) -> String {
 fn check_reviewer(
     request: &BatchRequest,
     around: &ProcessEnv,
+    shared: &SharedState,
     events: &dyn BatchEventSink,
 ) -> Result<ReviewerDigest, AppError> {
     let resolved = settings::resolve(None, &request.flags, around)?;
@@ -188,7 +218,7 @@ fn check_reviewer(
     let second = model::choose_verifier(&resolved, &around.providers, chosen.as_ref())?;
     model::priced(&resolved.settings, chosen.iter().chain(&second))?;
     for text in chosen.iter().chain(&second).flat_map(|chosen| &chosen.notices) {
-        events.emit_batch(BatchEvent::Whole(Event::Warning { text: text.clone() }));
+        shared.warn(text, events);
     }
     ReviewerDigest::new(&resolved, chosen.as_ref(), second.as_ref(), &request.compare)
 }

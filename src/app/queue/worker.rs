@@ -189,6 +189,9 @@ pub async fn run_worker(
     while let Some(ended) = running.join_next().await {
         count(&mut report, Some(&ended));
     }
+    if let Some(savings) = worker.reviews.finish_batches().await {
+        worker.events.emit_worker(WorkerEvent::Notice { text: savings.to_string() });
+    }
     Ok(report)
 }
 

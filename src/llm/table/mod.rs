@@ -51,6 +51,8 @@ pub struct ProviderRow {
     pub requests_per_minute: Option<u32>,
     /// Tokens per minute for a key, if the user set a limit.
     pub tokens_per_minute: Option<u64>,
+    /// `true` if it may answer turns in message batches at half the price.
+    pub batches: bool,
     /// Known models; see [`Self::facts`].
     pub models: Vec<ModelRow>,
     /// Fields that are not even tried, because it is known to refuse them.
@@ -153,6 +155,11 @@ impl ProviderTable {
 }
 
 impl ProviderRow {
+    /// Checks whether turns may go by message batches.
+    pub fn has_batches(&self) -> bool {
+        self.batches && self.wire.batch_endpoint().is_some()
+    }
+
     /// Returns the variables in its address, as in `https://{REGION}.example`.
     pub fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.base_url.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)

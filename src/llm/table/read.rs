@@ -51,6 +51,7 @@ struct ProviderEntry {
     requests_per_minute: Option<Spanned<u64>>,
     tokens_per_minute: Option<Spanned<u64>>,
     refuses: Option<Vec<OptionalField>>,
+    batches: Option<bool>,
     #[serde(default)]
     model: Vec<Spanned<ModelEntry>>,
 }
@@ -179,6 +180,7 @@ fn blank(name: &str, entry: &ProviderEntry) -> Option<ProviderRow> {
         default_model: None,
         requests_per_minute: None,
         tokens_per_minute: None,
+        batches: false,
         models: Vec::new(),
         refuses: Vec::new(),
     })
@@ -198,6 +200,9 @@ fn lay(mut row: ProviderRow, entry: ProviderEntry, line: &dyn Fn(usize) -> u32) 
     }
     if let Some(taken) = entry.taken_when_found {
         row.taken_when_found = taken;
+    }
+    if let Some(batches) = entry.batches {
+        row.batches = batches;
     }
     if let Some(base_url) = &entry.base_url {
         row.base_url = address(base_url)?.into();

@@ -4,6 +4,7 @@
     reason = "`json!` makes values, and the tests read better without borrowing each"
 )]
 
+mod batches;
 mod chat;
 mod cut;
 mod faults;

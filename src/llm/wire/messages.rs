@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::parts::{error_from, input, text, tools};
+use super::parts::{error_from, input, list, text, tools};
 use super::{WireRequest, WireSetup};
 use crate::llm::draft::{CallArguments, CallDraft, DraftBlock, ResponseDraft};
 use crate::llm::frames::{Decoder, ResponseFault};
@@ -107,6 +107,14 @@ struct OpenBlock {
     arguments: String,
 }
 
+impl OpenBlock {
+    fn new(block: Value) -> Self {
+        let text = format!("{}{}", text(&block, "text"), text(&block, "thinking"));
+        let signature = self::text(&block, "signature").to_owned();
+        Self { block, text, signature, arguments: String::new() }
+    }
+}
+
 impl Decoder for MessagesReader {
     fn draft(&mut self) -> &mut ResponseDraft {
         &mut self.draft
@@ -121,11 +129,9 @@ impl Decoder for MessagesReader {
         match text(frame, "type") {
             "message_start" => self.count(&frame["message"]["usage"]),
             "content_block_start" => {
-                let block = frame.get("content_block").cloned().unwrap_or_default();
-                let text = format!("{}{}", text(&block, "text"), text(&block, "thinking"));
-                self.draft.record_growth(&text);
-                let signature = self::text(&block, "signature").to_owned();
-                self.open.insert(index, OpenBlock { block, text, signature, arguments: String::new() });
+                let open = OpenBlock::new(frame.get("content_block").cloned().unwrap_or_default());
+                self.draft.record_growth(&open.text);
+                self.open.insert(index, open);
             }
             "content_block_delta" => {
                 let delta = &frame["delta"];
@@ -154,6 +160,17 @@ impl Decoder for MessagesReader {
                 }
             }
             "message_stop" => self.draft.ended = true,
+            // All of it at once, as in the results of a batch.
+            "message" => {
+                self.count(&frame["usage"]);
+                for block in list(frame, "content") {
+                    let open = OpenBlock::new(block.clone());
+                    self.draft.record_growth(&open.text);
+                    self.draft.blocks.extend(finished(open));
+                }
+                self.draft.stop = frame["stop_reason"].as_str().map(stop);
+                self.draft.ended = self.draft.stop.is_some();
+            }
             "error" => return Err(error_from(&frame["error"])),
             _ => {}
         }

@@ -8,7 +8,7 @@ mod chat;
 mod gemini;
 mod messages;
 mod ollama;
-mod parts;
+pub(super) mod parts;
 mod responses;
 
 use serde_json::Value;

@@ -41,12 +41,12 @@ pub(super) fn input(call: &ModelToolCall) -> Value {
 }
 
 /// Returns the text under a key, or an empty one.
-pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+pub(in crate::llm) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns the list under a key, or an empty one.
-pub(super) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+pub(in crate::llm) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
@@ -62,7 +62,7 @@ pub(super) fn without_nulls(value: &Value) -> Value {
 }
 
 /// Reads the error in a frame: `{"message", "type" or "code"}` or a text.
-pub(super) fn error_from(error: &Value) -> ResponseFault {
+pub(in crate::llm) fn error_from(error: &Value) -> ResponseFault {
     let message = match error {
         Value::String(text) => text.clone(),
         _ if !text(error, "message").is_empty() => text(error, "message").to_owned(),

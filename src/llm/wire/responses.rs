@@ -143,6 +143,8 @@ impl Decoder for ResponsesReader {
             }
             "response.completed" | "response.incomplete" | "response.cancelled" => return self.end(&frame["response"]),
             "response.failed" => return Err(failure(&frame["response"])),
+            // All of it at once, as in the results of a batch.
+            "" if text(frame, "object") == "response" => return self.end(frame),
             // The fields are in the event itself, or under `error`.
             "error" => {
                 return Err(error_from(

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::batch::{BatchEntry, BatchIndex, BatchOutcome, LeftOutChange, ReviewSource, Shard};
+use crate::domain::batch::{BatchEntry, BatchIndex, BatchOutcome, BatchSavings, LeftOutChange, ReviewSource, Shard};
 use crate::domain::finding::Severity;
 use crate::domain::money::Money;
 use crate::domain::run::{Engine, RunId};
@@ -37,6 +37,8 @@ struct IndexJson {
     exit_code: u8,
     /// The sums.
     totals: TotalsJson,
+    /// The savings by message batches of the provider (`--economy`); `null` if turns did not go by them.
+    economy: Option<SavingsJson>,
     /// A row for each review, also for one that could not be made.
     reviews: Vec<EntryJson>,
     /// The changes that needed no review.
@@ -55,6 +57,21 @@ struct TotalsJson {
     /// The known costs, in dollars.
     cost_usd: f64,
     /// The number of reviews of a model whose cost is unknown.
+    unknown_costs: u64,
+}
+
+/// The turns that went by message batches of the provider, and what they cost.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+struct SavingsJson {
+    /// The number of turns.
+    turns: u64,
+    /// The number of message batches that were submitted.
+    batches: u64,
+    /// The known costs, in dollars.
+    cost_usd: f64,
+    /// The costs of the same turns at the normal price, in dollars.
+    normal_cost_usd: f64,
+    /// The number of turns whose cost is unknown.
     unknown_costs: u64,
 }
 
@@ -110,7 +127,15 @@ struct LeftOutJson {
 enum LineJson {
     Review(EntryJson),
     LeftOut(LeftOutJson),
-    End { schema: String, took_ms: u64, shard: Option<String>, interrupted: bool, exit_code: u8, totals: TotalsJson },
+    End {
+        schema: String,
+        took_ms: u64,
+        shard: Option<String>,
+        interrupted: bool,
+        exit_code: u8,
+        totals: TotalsJson,
+        economy: Option<SavingsJson>,
+    },
 }
 
 /// The reason why a file is no index of a batch.
@@ -137,6 +162,7 @@ pub fn json(index: &BatchIndex) -> Vec<u8> {
         interrupted: index.interrupted,
         exit_code: index.exit_code(),
         totals: totals(index),
+        economy: index.savings.map(savings),
         reviews: index.entries.iter().map(entry).collect(),
         left_out: index.left_out.iter().map(left_out).collect(),
     };
@@ -159,6 +185,7 @@ pub fn lines(index: &BatchIndex) -> Vec<u8> {
         interrupted: index.interrupted,
         exit_code: index.exit_code(),
         totals: totals(index),
+        economy: index.savings.map(savings),
     };
     let reviews = index.entries.iter().map(|row| LineJson::Review(entry(row)));
     let left_out = index.left_out.iter().map(|left| LineJson::LeftOut(left_out(left)));
@@ -176,6 +203,11 @@ fn totals(index: &BatchIndex) -> TotalsJson {
         cost_usd: totals.cost.usd(),
         unknown_costs: totals.unknown_costs,
     }
+}
+
+fn savings(savings: BatchSavings) -> SavingsJson {
+    let BatchSavings { turns, batches, cost, normal_cost, unknown_costs } = savings;
+    SavingsJson { turns, batches, cost_usd: cost.usd(), normal_cost_usd: normal_cost.usd(), unknown_costs }
 }
 
 fn entry(entry: &BatchEntry) -> EntryJson {
@@ -223,6 +255,7 @@ pub fn parse(bytes: &[u8]) -> Result<BatchIndex, IndexParseError> {
         took_ms: document.took_ms,
         shard,
         interrupted: document.interrupted,
+        savings: document.economy.map(parse_savings).transpose()?,
         entries: document.reviews.into_iter().map(parse_entry).collect::<Result<_, _>>()?,
         left_out: document.left_out.into_iter().map(parse_left_out).collect(),
     })
@@ -230,6 +263,16 @@ pub fn parse(bytes: &[u8]) -> Result<BatchIndex, IndexParseError> {
 
 fn wrong(field: &'static str, value: &str) -> IndexParseError {
     IndexParseError::Value { field, value: strip_line(value) }
+}
+
+fn parse_cost(field: &'static str, usd: f64) -> Result<Money, IndexParseError> {
+    Money::from_usd(usd).ok_or_else(|| wrong(field, &usd.to_string()))
+}
+
+fn parse_savings(savings: SavingsJson) -> Result<BatchSavings, IndexParseError> {
+    let SavingsJson { turns, batches, cost_usd, normal_cost_usd, unknown_costs } = savings;
+    let (cost, normal_cost) = (parse_cost("cost_usd", cost_usd)?, parse_cost("normal_cost_usd", normal_cost_usd)?);
+    Ok(BatchSavings { turns, batches, cost, normal_cost, unknown_costs })
 }
 
 fn parse_entry(entry: EntryJson) -> Result<BatchEntry, IndexParseError> {
@@ -240,7 +283,7 @@ fn parse_entry(entry: EntryJson) -> Result<BatchEntry, IndexParseError> {
     };
     let folder = entry.folder.map(|name| if is_plain(&name) { Ok(name) } else { Err(wrong("folder", &name)) });
     let run = entry.run.map(|text| text.parse::<RunId>().map_err(|_| wrong("run", &text)));
-    let cost = entry.cost_usd.map(|usd| Money::from_usd(usd).ok_or_else(|| wrong("cost_usd", &usd.to_string())));
+    let cost = entry.cost_usd.map(|usd| parse_cost("cost_usd", usd));
     Ok(BatchEntry {
         repository: strip_line(&entry.repository),
         name: strip_line(&entry.name),

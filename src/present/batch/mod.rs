@@ -80,6 +80,9 @@ fn totals(index: &BatchIndex) -> String {
             line.push_str(&format!(" and the unknown cost of {}", count_noun(count, "review")));
         }
     }
+    if let Some(savings) = &index.savings {
+        line.push_str(&format!(" · {savings}"));
+    }
     line.push_str(&format!(" · {} s", index.took_ms.div_ceil(1_000)));
     if let Some(shard) = index.shard {
         line.push_str(&format!(" · shard {shard}"));
@@ -95,7 +98,7 @@ mod fixtures {
     //! A batch with a row of each kind.
 
     use super::*;
-    use crate::domain::batch::LeftOutChange;
+    use crate::domain::batch::{BatchSavings, LeftOutChange};
 
     pub(super) fn index() -> BatchIndex {
         let row = |name: &str, outcome, reason: &str, code| {
@@ -138,6 +141,13 @@ mod fixtures {
             took_ms: 12_340,
             shard: "2/5".parse().ok(),
             interrupted: true,
+            savings: Some(BatchSavings {
+                turns: 9,
+                batches: 2,
+                cost: "0.42".parse().unwrap(),
+                normal_cost: "0.84".parse().unwrap(),
+                unknown_costs: 1,
+            }),
             entries: vec![
                 complete,
                 unchanged,

@@ -133,6 +133,10 @@ impl StreamObserver for GrowthReporter<'_> {
         self.events.emit(Event::Paced { turn: self.turn, wait_ms });
         true
     }
+
+    fn warns(&self, text: &str) {
+        self.events.emit(Event::Warning { text: strip_line(text) });
+    }
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 //! Applying it to a review belongs in the choice of a model.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::secret::Secret;
-use crate::llm::{ProviderTable, RateLimiters};
+use crate::llm::{MessageBatches, ProviderTable, RateLimiters};
 use crate::review::BudgetPool;
 
 /// The providers and the variables that their own libraries read, as of the start of the process. `Debug` shows only their names.
@@ -19,6 +20,8 @@ pub struct ProviderEnvironment {
     pub(super) paces: RateLimiters,
     /// The budget that those reviews share, if there is one.
     pub(in crate::app) pool: Option<BudgetPool>,
+    /// The message batches that the turns of those reviews go by, if they do.
+    pub(in crate::app) batches: Option<MessageBatches>,
     /// The first wait before a retry, if it is not the usual one.
     pub(super) first_wait: Option<Duration>,
 }
@@ -35,6 +38,7 @@ impl Default for ProviderEnvironment {
             variables: Vec::new(),
             paces: RateLimiters::default(),
             pool: None,
+            batches: None,
             first_wait: None,
         }
     }
@@ -54,7 +58,19 @@ impl ProviderEnvironment {
         };
         let variables = table.variables().into_iter().filter_map(set).collect();
         let first_wait = cfg!(debug_assertions).then(|| read(TEST_RETRY_WAIT)?.parse().ok().map(Duration::from_millis));
-        Self { table, variables, paces: RateLimiters::default(), pool: None, first_wait: first_wait.flatten() }
+        Self {
+            table,
+            variables,
+            paces: RateLimiters::default(),
+            pool: None,
+            batches: None,
+            first_wait: first_wait.flatten(),
+        }
+    }
+
+    /// Lets the turns of all reviews go by message batches, which are recorded in `folder`.
+    pub(in crate::app) fn use_batches(&mut self, folder: PathBuf) {
+        self.batches = Some(MessageBatches::new(folder, self.first_wait));
     }
 
     /// The providers.
