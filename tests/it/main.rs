@@ -46,6 +46,7 @@ mod dismiss;
 mod dismiss_pull;
 mod doctor;
 mod documents;
+mod economy;
 mod eval;
 mod fallback;
 mod faults;

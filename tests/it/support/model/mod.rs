@@ -14,6 +14,7 @@
 
 mod answer;
 mod asked;
+mod batches;
 mod choose;
 mod ledger;
 mod odd;
@@ -26,6 +27,7 @@ mod state;
 mod wires;
 
 pub use asked::{Asked, CallResult, TAKEN_OUT, Turn};
+pub use batches::BatchPlan;
 pub use script::{Cut, Session, Step};
 pub use server::{KEY, Options, Server};
 pub use socket::{Door, Line};

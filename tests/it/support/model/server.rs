@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use super::asked::Asked;
+use super::batches::BatchPlan;
 use super::script::{Cut, Session};
 use super::socket::{Door, Line};
 use super::state::{Ending, Raw, Reply, State};
@@ -35,11 +36,13 @@ pub struct Options {
     pub strict: bool,
     /// How the bytes of answers are cut where the session does not say.
     pub cut: Cut,
+    /// How its batch API behaves; it has none when not said.
+    pub batches: Option<BatchPlan>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { wire: None, key: Some(KEY.to_owned()), record: None, strict: true, cut: Cut::Odd }
+        Self { wire: None, key: Some(KEY.to_owned()), record: None, strict: true, cut: Cut::Odd, batches: None }
     }
 }
 
@@ -115,6 +118,30 @@ impl Server {
     /// The requests so far, as they arrived.
     pub fn raw(&self) -> Vec<Raw> {
         self.shared.state().raw.clone()
+    }
+
+    /// Lets no batch end, or lets them end again.
+    pub fn hold_batches(&self, is_held: bool) {
+        self.shared.state().batches.is_held = is_held;
+    }
+
+    /// How many requests each batch has.
+    pub fn batch_sizes(&self) -> Vec<usize> {
+        self.shared.state().batches.sizes.clone()
+    }
+
+    /// The batches that were canceled.
+    pub fn canceled_batches(&self) -> Vec<String> {
+        self.shared.state().batches.canceled.clone()
+    }
+
+    /// Waits until the batches have so many requests together; at most a minute.
+    pub fn wait_for_batched(&self, requests: usize) {
+        let state = self.shared.state();
+        let waiting = |state: &mut State| state.batches.sizes.iter().sum::<usize>() < requests;
+        let waited = self.shared.came.wait_timeout_while(state, Duration::from_mins(1), waiting);
+        let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        assert!(!timeout.timed_out(), "{:?} of {requests}", state.batches.sizes);
     }
 
     /// What is wrong so far; looking at it is all that is done.

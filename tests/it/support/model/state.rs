@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::asked::Asked;
+use super::batches::{self, Batches};
 use super::choose::choose;
 use super::ledger::Ledger;
 use super::odd::oddly;
@@ -45,6 +46,21 @@ pub struct Reply {
     pub raw: Option<Vec<u8>>,
 }
 
+impl Reply {
+    /// A document.
+    pub fn json(status: u16, document: &Value) -> Self {
+        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        let pieces = vec![document.to_string().into_bytes()];
+        Self { status, headers, pieces, delay_ms: 0, pause_ms: 0, ending: Ending::Whole, raw: None }
+    }
+
+    /// Lines of text.
+    pub fn text(lines: &[&str]) -> Self {
+        let pieces = lines.iter().map(|line| line.as_bytes().to_vec()).collect();
+        Self { pieces, ..Self::json(200, &Value::Null) }
+    }
+}
+
 /// How a reply ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
@@ -70,6 +86,8 @@ pub struct State {
     used: Vec<usize>,
     ledger: Ledger,
     answers: usize,
+    /// The batch API, where the options have a plan for it.
+    pub batches: Batches,
     /// Every request.
     pub raw: Vec<Raw>,
     /// Every request that could be read.
@@ -94,6 +112,7 @@ impl State {
             used,
             ledger,
             answers: 0,
+            batches: Batches::default(),
             raw: Vec::new(),
             asked: Vec::new(),
             faults: Vec::new(),
@@ -106,6 +125,11 @@ impl State {
         let number = self.raw.len() + 1;
         let path = raw.path.split('?').next().unwrap_or_default().to_owned();
         self.raw.push(raw.clone());
+        if let Some(plan) = self.options.batches.clone()
+            && let Some(reply) = batches::answer(self, &plan, raw)
+        {
+            return reply;
+        }
         let Some(wire) = Wire::of(&path) else {
             return self.unexpected(number, None, &format!("no wire has the path {path}"));
         };
