@@ -303,4 +303,5 @@ def main():
             server.control("stop")
 
 
-main()
+if __name__ == "__main__":
+    main()
