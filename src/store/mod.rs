@@ -15,8 +15,8 @@ mod symbols;
 mod version;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use etcetera::BaseStrategy as _;
 
@@ -38,6 +38,9 @@ pub use version::version_of;
 /// Default time for which runs are saved: 30 days.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
 
+/// Time between two removals of old runs by one process.
+const PRUNE_AGAIN: Duration = Duration::from_mins(1);
+
 /// Upper bound on the size of a record that a list reads, in bytes.
 const MOST_RECORD: u64 = 1 << 20;
 
@@ -46,17 +49,23 @@ const MOST_RECORD: u64 = 1 << 20;
 pub struct Store {
     runs: Arc<dyn RunStore>,
     documents: PresentedStore,
+    /// The time of the last [`prune_often`](Self::prune_often).
+    pruned: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Store {
     /// Returns the store in folders under `root`; nothing is created until something is saved.
     pub fn at(root: &Path) -> Self {
-        Self { runs: Arc::new(FolderRuns::at(root)), documents: PresentedStore::at(root) }
+        Self::of(root, FolderRuns::at(root))
     }
 
     /// Returns the store in a database; presented documents are under `root`.
     pub fn shared(root: &Path, database: Database) -> Self {
-        Self { runs: Arc::new(DatabaseRuns::of(database)), documents: PresentedStore::at(root) }
+        Self::of(root, DatabaseRuns::of(database))
+    }
+
+    fn of(root: &Path, runs: impl RunStore + 'static) -> Self {
+        Self { runs: Arc::new(runs), documents: PresentedStore::at(root), pruned: Arc::default() }
     }
 
     /// Returns the store that `REVIEW_STORE` names: the folders under `root` if it is empty, or else a database, which is opened at the first
@@ -66,7 +75,7 @@ impl Store {
             return Ok(Self::at(root));
         };
         let address = DatabaseAddress::parse(setting)?;
-        Ok(Self { runs: Arc::new(DatabaseRuns::at(address)), documents: PresentedStore::at(root) })
+        Ok(Self::of(root, DatabaseRuns::at(address)))
     }
 
     /// Returns `$XDG_STATE_HOME/review`, or `~/.local/state/review`, on every system.
@@ -179,6 +188,17 @@ impl Store {
         }
         let newest = self.list()?.into_iter().find(|run| !matches!(run, SavedRun::Damaged { .. }));
         newest.map(|run| run.id()).ok_or(StoreError::Empty)
+    }
+
+    /// Removes old runs like [`prune`](Self::prune), unless this process did so within the last minute: it looks at every run.
+    pub fn prune_often(&self, age: Duration) -> Result<(), StoreError> {
+        let mut pruned = self.pruned.lock().unwrap_or_else(PoisonError::into_inner);
+        if pruned.is_some_and(|at| at.elapsed() < PRUNE_AGAIN) {
+            return Ok(());
+        }
+        *pruned = Some(Instant::now());
+        drop(pruned);
+        self.prune(age).map(drop)
     }
 
     /// Removes the runs that were not written to for `age` (see [`KEPT_FOR`]) and that no process holds; returns their number. Presented

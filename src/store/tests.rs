@@ -224,7 +224,7 @@ mod database_only {
     use super::*;
 
     fn store(root: &Path, runs: DatabaseRuns) -> Store {
-        Store { runs: Arc::new(runs), documents: PresentedStore::at(root) }
+        Store::of(root, runs)
     }
 
     fn begun(run: &str) -> StartedRun {

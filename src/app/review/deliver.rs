@@ -119,7 +119,7 @@ pub(in crate::app) fn deliver(
     let kept = keep(store, &review, places.repository, identity).map_err(|error| error.to_string());
     let not_kept = kept.and_then(|()| keep_hidden(store, &review)).err();
     // Old runs are removed when a new one arrives. A failure to remove them does not affect this review.
-    let _ = store.prune(settings.keep_runs);
+    let _ = store.prune_often(settings.keep_runs);
 
     let failures = write_outputs(&review, outputs, settings.fail_on);
     let is_whole = not_kept.is_none() && store.has_files(review.id, &[inputs::NAME, JOURNAL]).unwrap_or(false);
