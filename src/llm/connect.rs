@@ -14,7 +14,7 @@ use super::request_error::FaultSource;
 use super::table::{Caching, ProviderRow};
 use super::wire_format::WireFormat;
 use crate::domain::secret::Secret;
-use crate::sys::http::Http;
+use crate::sys::http::HttpClients;
 
 /// Version of Anthropic's API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
@@ -38,6 +38,8 @@ pub struct ProviderAccess {
     pub rate: RateLimit,
     /// The lines in which requests wait for that; the same for all that is connected.
     pub paces: RateLimiters,
+    /// The clients; likewise.
+    pub clients: HttpClients,
     /// See [`Provider::first_wait`]; `None` for the usual one.
     pub first_wait: Option<Duration>,
     /// The message batches that turns go by, if the provider has them.
@@ -47,7 +49,7 @@ pub struct ProviderAccess {
 /// Without the address: it may contain a password.
 impl fmt::Debug for ProviderAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key, base_url: _, context_window, rate, paces: _, first_wait: _, batches } = self;
+        let Self { key, base_url: _, context_window, rate, paces: _, clients: _, first_wait: _, batches } = self;
         f.debug_struct("Access")
             .field("key", key)
             .field("context_window", context_window)
@@ -75,7 +77,7 @@ pub enum ConnectError {
 pub fn connect(row: &ProviderRow, model: &str, access: &ProviderAccess) -> Result<Box<dyn Provider>, ConnectError> {
     let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?;
     let key = key(row, access)?;
-    let http = Http::for_server(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
+    let http = access.clients.for_server(&base).map_err(|error| ConnectError::Client(error.to_string()))?;
     let facts = row.facts(model);
     // This wire format sends cache marks, whatever server is behind it.
     let marks = facts.caching.map_or(row.wire == WireFormat::Messages, |caching| caching == Caching::Marks);

@@ -5,10 +5,11 @@
 //! Certificates are the system's (`SSL_CERT_FILE` and `SSL_CERT_DIR` are heard), proxies the environment's (`HTTPS_PROXY`, `HTTP_PROXY`,
 //! `ALL_PROXY`, `NO_PROXY`); this machine itself is never reached through a proxy.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -158,6 +159,30 @@ impl fmt::Debug for ServerAddress {
 /// The client. Cloning it is cheap and shares its connections.
 #[derive(Debug, Clone)]
 pub struct Http(Client);
+
+/// The clients of the reviews of a process, one for each server, so that they share connections and certificates. Cloning it shares them.
+#[derive(Clone, Default)]
+pub struct HttpClients(Arc<Mutex<HashMap<String, Http>>>);
+
+/// Without the addresses.
+impl fmt::Debug for HttpClients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClients").finish_non_exhaustive()
+    }
+}
+
+impl HttpClients {
+    /// Returns the client for a server.
+    pub fn for_server(&self, server: &ServerAddress) -> Result<Http, HttpError> {
+        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = clients.get(server.reveal()) {
+            return Ok(known.clone());
+        }
+        let made = Http::for_server(server)?;
+        clients.insert(server.reveal().to_owned(), made.clone());
+        Ok(made)
+    }
+}
 
 impl Http {
     /// A client for one server.

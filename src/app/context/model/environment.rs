@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::domain::secret::Secret;
 use crate::llm::{MessageBatches, ProviderTable, RateLimiters};
 use crate::review::BudgetPool;
+use crate::sys::http::HttpClients;
 
 /// The providers and the variables that their own libraries read, as of the start of the process. `Debug` shows only their names.
 #[derive(Clone)]
@@ -18,6 +19,8 @@ pub struct ProviderEnvironment {
     pub(super) variables: Vec<(Arc<str>, Secret)>,
     /// The rate limiters, shared by all reviews of this process.
     pub(super) paces: RateLimiters,
+    /// Their clients, likewise.
+    pub(super) clients: HttpClients,
     /// The budget that those reviews share, if there is one.
     pub(in crate::app) pool: Option<BudgetPool>,
     /// The message batches that the turns of those reviews go by, if they do.
@@ -37,6 +40,7 @@ impl Default for ProviderEnvironment {
             table: ProviderTable::built_in().unwrap_or_default(),
             variables: Vec::new(),
             paces: RateLimiters::default(),
+            clients: HttpClients::default(),
             pool: None,
             batches: None,
             first_wait: None,
@@ -58,14 +62,8 @@ impl ProviderEnvironment {
         };
         let variables = table.variables().into_iter().filter_map(set).collect();
         let first_wait = cfg!(debug_assertions).then(|| read(TEST_RETRY_WAIT)?.parse().ok().map(Duration::from_millis));
-        Self {
-            table,
-            variables,
-            paces: RateLimiters::default(),
-            pool: None,
-            batches: None,
-            first_wait: first_wait.flatten(),
-        }
+        let (paces, clients, first_wait) = (RateLimiters::default(), HttpClients::default(), first_wait.flatten());
+        Self { table, variables, paces, clients, pool: None, batches: None, first_wait }
     }
 
     /// Lets the turns of all reviews go by message batches, which are recorded in `folder`.

@@ -287,11 +287,13 @@ fn chosen(
         requests: set.requests_per_minute.or(row.requests_per_minute),
         tokens: set.tokens_per_minute.or(row.tokens_per_minute),
     };
-    let (paces, first_wait, batches) = (environment.paces.clone(), environment.first_wait, environment.batches.clone());
+    let (paces, clients) = (environment.paces.clone(), environment.clients.clone());
+    let (first_wait, batches) = (environment.first_wait, environment.batches.clone());
     if batches.is_some() && !row.has_batches() {
         notices.push(format!("{}/{model} has no message batches, so its turns cost the normal price", row.name));
     }
-    let access = ProviderAccess { key, base_url, context_window: set.context_window, rate, paces, first_wait, batches };
+    let context_window = set.context_window;
+    let access = ProviderAccess { key, base_url, context_window, rate, paces, clients, first_wait, batches };
     notices.extend(in_clear(row, &access));
     if let ChoiceReason::FoundKey { variable } = why {
         // First, because a user who did not request a model must read it.
