@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::grammar::{Grammar, ParseFailure, ParseLimits};
@@ -46,6 +46,8 @@ pub struct ParserProbe {
     scope: ProbeScope,
     hasher: RandomState,
     state: Mutex<ProbeState>,
+    /// The probe of the wider scope, so that all runs of a process share its helpers.
+    wider: OnceLock<Arc<Self>>,
 }
 
 /// A text under a grammar, by its hash and its length.
@@ -70,12 +72,15 @@ impl std::fmt::Debug for ParserProbe {
 impl ParserProbe {
     /// Creates a probe whose helpers are started from `program`, this program's own file. None is started yet.
     pub fn new(program: PathBuf, scope: ProbeScope) -> Self {
-        Self { program, scope, hasher: RandomState::new(), state: Mutex::default() }
+        Self { program, scope, hasher: RandomState::new(), state: Mutex::default(), wider: OnceLock::new() }
     }
 
     /// Returns this probe if it covers as much as `scope`, else another one that does.
     pub fn with_scope(self: &Arc<Self>, scope: ProbeScope) -> Arc<Self> {
-        if self.scope >= scope { Arc::clone(self) } else { Arc::new(Self::new(self.program.clone(), scope)) }
+        if self.scope >= scope {
+            return Arc::clone(self);
+        }
+        Arc::clone(self.wider.get_or_init(|| Arc::new(Self::new(self.program.clone(), ProbeScope::Everything))))
     }
 
     /// Checks whether texts of this grammar are tried.
