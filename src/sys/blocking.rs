@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, oneshot};
 
 use super::cancel::{Cancel, CancelReason};
@@ -95,6 +95,14 @@ pub fn run_here<T: Send + 'static>(
             Err(mpsc::RecvTimeoutError::Disconnected) => return Err(BlockingFailure::Panicked { what }),
             Err(mpsc::RecvTimeoutError::Timeout) => limit.check(what, cancel)?,
         }
+    }
+}
+
+/// Runs short work that waits for the disk, without holding up the other tasks of a runtime with several threads.
+pub fn in_place<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        Ok(_) | Err(_) => work(),
     }
 }
 

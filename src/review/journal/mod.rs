@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::domain::id::hex;
 use crate::llm::{Message, TurnRequest};
 use crate::store::{RunJournal, StoreError};
-use crate::sys::clock;
+use crate::sys::{blocking, clock};
 
 pub use replay::{
     Difference, Differences, DivergedInput, JournalReplay, JournalReplayError, JournalSummary, ReplayDivergence,
@@ -101,7 +101,7 @@ impl Journal {
     pub(super) fn sync(&mut self) {
         let mut kept = self.lock_sink();
         let Some(sink) = &mut kept.sink else { return };
-        let synced = sink.sync();
+        let synced = blocking::in_place(|| sink.sync());
         kept.unless_failed(synced);
     }
 
