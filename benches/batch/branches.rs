@@ -10,7 +10,7 @@ use crate::repository::Repository;
 /// The files of a made repository.
 const FILES: usize = 5000;
 /// The largest commit that becomes a branch, in files and in lines: it is shown whole to the model.
-const LARGEST: (usize, usize) = (12, 300);
+const LARGEST: (usize, usize) = (8, 120);
 
 /// A repository on the disk: `main`, and the branches `bench/…` with one commit each on top of it.
 pub(crate) struct BranchRepository {
