@@ -106,6 +106,8 @@ pub struct BatchEntry {
     pub engine: Option<Engine>,
     /// The cost to the batch; `None` if unknown.
     pub cost: Option<Money>,
+    /// The tokens that the batch sent and received for it, cached ones included; `None` if unknown.
+    pub tokens: Option<SpentTokens>,
     /// The reviewed commit, in hexadecimal.
     pub head: Option<String>,
     /// The commit that it was compared with.
@@ -116,6 +118,15 @@ pub struct BatchEntry {
     pub folder: Option<String>,
     /// Wall time in milliseconds.
     pub took_ms: u64,
+}
+
+/// The tokens of one review.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SpentTokens {
+    /// Those sent.
+    pub input: u64,
+    /// Those received.
+    pub output: u64,
 }
 
 /// The outcome of one review of a batch. Only `Complete` is good.
@@ -246,6 +257,7 @@ impl BatchEntry {
             findings: BTreeMap::new(),
             engine: None,
             cost: None,
+            tokens: None,
             head: None,
             base: None,
             run: None,

@@ -19,7 +19,9 @@ use crate::app::review::deliver::{DeliveredReview, OutputFile, write_outputs};
 use crate::app::review::job::{KnownInputs, ReviewJob, review_with};
 use crate::app::review::resume::{ResumeError, ResumeRequest, resume};
 use crate::config::{Flags, Settings};
-use crate::domain::batch::{BatchEntry, BatchEvent, BatchEventSink, BatchOutcome, BatchSavings, ReviewSource};
+use crate::domain::batch::{
+    BatchEntry, BatchEvent, BatchEventSink, BatchOutcome, BatchSavings, ReviewSource, SpentTokens,
+};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::money::Money;
 use crate::domain::request::{Compare, ReviewRequest, ReviewScope};
@@ -338,6 +340,14 @@ fn entry(item: &BatchItem, delivered: &DeliveredReview, source: ReviewSource) ->
         (ReviewSource::Unchanged, Engine::Model) => Some(Money::NOTHING),
         (ReviewSource::Reviewed | ReviewSource::Resumed, Engine::Model) => review.provenance.usage.cost,
     };
+    let usage = &review.provenance.usage;
+    let tokens = match (source, review.provenance.engine) {
+        (_, Engine::Rules) => None,
+        (ReviewSource::Unchanged, Engine::Model) => Some(SpentTokens::default()),
+        (ReviewSource::Reviewed | ReviewSource::Resumed, Engine::Model) => {
+            usage.input_tokens.zip(usage.output_tokens).map(|(input, output)| SpentTokens { input, output })
+        }
+    };
     BatchEntry {
         repository: item.repository.clone(),
         name: item.name.clone(),
@@ -350,6 +360,7 @@ fn entry(item: &BatchItem, delivered: &DeliveredReview, source: ReviewSource) ->
         findings,
         engine: Some(review.provenance.engine),
         cost,
+        tokens,
         head: review.change.head.map(|head| head.to_string()),
         base: review.change.base.map(|base| base.to_string()),
         run: Some(review.id),

@@ -24,6 +24,9 @@ struct Numbers {
     reviews: BTreeMap<(BatchOutcome, ReviewSourceWord), u64>,
     findings: BTreeMap<Severity, u64>,
     cost_nanos: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    dead: u64,
     left_out: u64,
     retries: u64,
     lost: u64,
@@ -57,6 +60,9 @@ impl WorkerMetrics {
                 }
             }
             numbers.cost_nanos += entry.cost.map_or(0, Money::nanos);
+            let tokens = entry.tokens.unwrap_or_default();
+            numbers.input_tokens += tokens.input;
+            numbers.output_tokens += tokens.output;
             let seconds = took.as_secs_f64();
             for (bucket, bound) in numbers.buckets.iter_mut().zip(BUCKETS) {
                 *bucket += u64::from(seconds <= bound);
@@ -69,6 +75,11 @@ impl WorkerMetrics {
     /// Counts a change that needed no review.
     pub(super) fn left_out(&self) {
         self.with(|numbers| numbers.left_out += 1);
+    }
+
+    /// Counts a job that is not tried again.
+    pub(super) fn dead(&self) {
+        self.with(|numbers| numbers.dead += 1);
     }
 
     /// Counts a job that will be tried again.
@@ -114,6 +125,10 @@ impl WorkerMetrics {
             .collect();
         family("review_findings_total", "counter", "Unresolved findings of new reviews.", &findings);
         family("review_cost_dollars_total", "counter", "Known cost.", &plain(float(numbers.cost_nanos) / 1e9));
+        let tokens = [("sent", numbers.input_tokens), ("received", numbers.output_tokens)];
+        let tokens = tokens.map(|(way, count)| (format!("{{direction=\"{way}\"}}"), float(count)));
+        family("review_tokens_total", "counter", "Known tokens of the models.", &tokens);
+        family("review_dead_total", "counter", "Jobs that are not tried again.", &plain(float(numbers.dead)));
         family("review_left_out_total", "counter", "Changes that needed no review.", &plain(float(numbers.left_out)));
         family("review_retries_total", "counter", "Jobs that will be tried again.", &plain(float(numbers.retries)));
         family("review_lost_total", "counter", "Jobs that another worker took over.", &plain(float(numbers.lost)));
@@ -155,6 +170,7 @@ fn float_of(number: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::batch::SpentTokens;
 
     #[test]
     fn the_numbers_are_those_of_the_reviews() {
@@ -162,8 +178,10 @@ mod tests {
         let mut entry = BatchEntry::without_review("r\"\n", "x\"\n", BatchOutcome::Complete, String::new(), 0);
         entry.findings.insert(Severity::High, 2);
         entry.cost = Some("0.25".parse().unwrap());
+        entry.tokens = Some(SpentTokens { input: 1200, output: 30 });
         metrics.review(&entry, Duration::from_millis(700));
         metrics.retry();
+        metrics.dead();
         let queue =
             QueueStatus { jobs: [(JobState::Dead, 3)].into(), oldest_waiting_ms: Some(1500), is_drained: false };
         insta::assert_snapshot!(metrics.render(Some(&queue)));

@@ -312,6 +312,7 @@ impl Worker {
         };
         match state {
             None => self.metrics.lost(),
+            Some(JobState::Dead) => self.metrics.dead(),
             Some(JobState::Waiting) if matches!(end, JobEnd::Retry(..)) => self.metrics.retry(),
             Some(JobState::Done) if entry.is_none() => self.metrics.left_out(),
             Some(_) => {}

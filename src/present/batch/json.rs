@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::batch::{BatchEntry, BatchIndex, BatchOutcome, BatchSavings, LeftOutChange, ReviewSource, Shard};
+use crate::domain::batch::{
+    BatchEntry, BatchIndex, BatchOutcome, BatchSavings, LeftOutChange, ReviewSource, Shard, SpentTokens,
+};
 use crate::domain::finding::Severity;
 use crate::domain::money::Money;
 use crate::domain::run::{Engine, RunId};
@@ -98,6 +100,10 @@ struct EntryJson {
     engine: Option<Engine>,
     /// The cost to the batch, in dollars; `null` if unknown.
     cost_usd: Option<f64>,
+    /// The tokens that the batch sent for it, cached ones included; `null` if unknown.
+    input_tokens: Option<u64>,
+    /// The tokens that it received.
+    output_tokens: Option<u64>,
     /// The reviewed commit.
     head: Option<String>,
     /// The commit that it was compared with.
@@ -222,6 +228,8 @@ fn entry(entry: &BatchEntry) -> EntryJson {
         findings: entry.findings.clone(),
         engine: entry.engine,
         cost_usd: entry.cost.map(Money::usd),
+        input_tokens: entry.tokens.map(|tokens| tokens.input),
+        output_tokens: entry.tokens.map(|tokens| tokens.output),
         head: entry.head.clone(),
         base: entry.base.clone(),
         run: entry.run.map(|run| run.to_string()),
@@ -296,6 +304,7 @@ fn parse_entry(entry: EntryJson) -> Result<BatchEntry, IndexParseError> {
         findings: entry.findings,
         engine: entry.engine,
         cost: cost.transpose()?,
+        tokens: entry.input_tokens.zip(entry.output_tokens).map(|(input, output)| SpentTokens { input, output }),
         head: entry.head.as_deref().map(strip_line),
         base: entry.base.as_deref().map(strip_line),
         run: run.transpose()?,

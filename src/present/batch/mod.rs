@@ -98,7 +98,7 @@ mod fixtures {
     //! A batch with a row of each kind.
 
     use super::*;
-    use crate::domain::batch::{BatchSavings, LeftOutChange};
+    use crate::domain::batch::{BatchSavings, LeftOutChange, SpentTokens};
 
     pub(super) fn index() -> BatchIndex {
         let row = |name: &str, outcome, reason: &str, code| {
@@ -109,6 +109,7 @@ mod fixtures {
             reason: None,
             engine: Some(Engine::Model),
             cost: Some("0.42".parse().unwrap()),
+            tokens: Some(SpentTokens { input: 123_456, output: 789 }),
             findings: [(Severity::High, 1), (Severity::Low, 2)].into(),
             run: Some("a0000000-0000-4000-8000-000000000001".parse().unwrap()),
             folder: Some("feature-a-0a1b2c3d".to_owned()),
