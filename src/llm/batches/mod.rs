@@ -9,6 +9,8 @@
 //!
 //! Retries, limits and records of turns belong in `review`: an expired request, for instance, is a fault that passes, so it is tried again.
 
+#![expect(clippy::result_large_err, reason = "a failed request is made for a turn that took minutes")]
+
 mod api;
 mod line;
 mod record;
@@ -97,7 +99,11 @@ impl MessageBatches {
         let _ = tokio::time::timeout(FINISH, async { while tasks.join_next().await.is_some() {} }).await;
         let delivered = std::mem::take(&mut *lock(&self.0.delivered));
         let folder = self.0.folder.clone();
-        let remove = move || delivered.iter().for_each(|record| record.remove(&folder));
+        let remove = move || {
+            for record in &delivered {
+                record.remove(&folder);
+            }
+        };
         // One that stays is removed when it is old.
         let _ = blocking::run("removing the records of batches", &Cancel::never(), remove).await;
         *lock(&self.0.savings)
@@ -138,7 +144,9 @@ impl MessageBatches {
         let delivered = std::mem::take(&mut *lock(&self.0.delivered));
         let (folder, new) = (self.0.folder.clone(), record.clone());
         let write = move || {
-            delivered.iter().for_each(|record| record.remove(&folder));
+            for record in &delivered {
+                record.remove(&folder);
+            }
             new.save(&folder)
         };
         let written = blocking::run("recording a batch", &Cancel::never(), write).await;
@@ -180,7 +188,9 @@ impl BatchTransport {
         let is_sent = self.line.enqueue(&self.batches, BatchedTurn { id, body, extra: request.headers, answer });
         let answer = if is_sent { answered.await.ok() } else { Some(BatchAnswer::NoBatches) };
         let warnings = lock(&self.batches.0.warnings).clone();
-        warnings.iter().for_each(|text| watch.warns(text));
+        for text in &warnings {
+            watch.warns(text);
+        }
         match answer {
             Some(BatchAnswer::Turn(result)) => Some(result),
             Some(BatchAnswer::NoBatches) => {
