@@ -13,7 +13,7 @@ use crate::domain::finding::Severity;
 use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::text::count_noun;
 use crate::review::JOURNAL;
-use crate::store::Store;
+use crate::store::{RunLock, Store};
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::files;
 
@@ -85,6 +85,14 @@ pub(in crate::app) struct ReviewLocation {
     pub(in crate::app) root: Option<PathBuf>,
 }
 
+/// The facts of a run that are saved with its review.
+pub(in crate::app) struct RunSaving {
+    /// The hash of everything that the review depends on, in a batch.
+    pub(in crate::app) identity: Option<String>,
+    /// The lock of the run: whoever lost it writes nothing more.
+    pub(in crate::app) held: Option<RunLock>,
+}
+
 /// Writes a review to files; returns a sentence for each one that could not be written.
 pub(in crate::app) fn write_outputs(review: &Review, outputs: &[OutputFile], fail_on: Option<Severity>) -> Vec<String> {
     let write = |output: &OutputFile| {
@@ -110,14 +118,16 @@ pub(in crate::app) fn deliver(
     review: Review,
     settings: Settings,
     places: ReviewLocation,
-    identity: Option<String>,
+    saving: RunSaving,
     outputs: &[OutputFile],
     around: &ProcessEnv,
     cancel: &Cancel,
 ) -> DeliveredReview {
     let store = &around.store;
+    let RunSaving { identity, held } = saving;
     let kept = keep(store, &review, places.repository, identity).map_err(|error| error.to_string());
     let not_kept = kept.and_then(|()| keep_hidden(store, &review)).err();
+    drop(held);
     // Old runs are removed when a new one arrives. A failure to remove them does not affect this review.
     let _ = store.prune_often(settings.keep_runs);
 

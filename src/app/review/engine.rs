@@ -81,12 +81,12 @@ pub(in crate::app) struct ResumedRun {
     pub(in crate::app) past: JournalReplay,
 }
 
-/// Reviews the change with the engine that the settings select.
+/// Reviews the change with the engine that the settings select. The run stays locked until it is saved.
 pub(in crate::app) async fn run_engine(
     mut work: EngineJob,
     around: &ProcessEnv,
     events: Arc<dyn EventSink>,
-) -> Result<Review, AppError> {
+) -> Result<(Review, Option<RunLock>), AppError> {
     let memory = Arc::new(SymbolFileCache::at(&around.forge.mirrors(&around.state).with_file_name("symbols")));
     let mut packs = packs::load(&work.subject)?.with_symbol_memory(memory);
     if work.by_model.is_some() {
@@ -156,9 +156,7 @@ pub(in crate::app) async fn run_engine(
         cancel: subject.cancel,
         events,
     });
-    let review = review.await?;
-    drop((held, taken_up));
-    Ok(review)
+    Ok((review.await?, held.or(taken_up)))
 }
 
 /// Reviews the change with the rules only.
@@ -168,7 +166,7 @@ async fn rules_alone(
     store: Store,
     around: &ProcessEnv,
     events: Arc<dyn EventSink>,
-) -> Result<Review, AppError> {
+) -> Result<(Review, Option<RunLock>), AppError> {
     let EngineJob { run, started, subject, sitting, .. } = work;
     let subject = previous::load_previous(run, subject, around, ReviewerIdentity::rules(packs.hash()), &events).await?;
     let cancel = subject.cancel.clone();
@@ -176,12 +174,12 @@ async fn rules_alone(
     let (lent, shared, began, told) = (Arc::clone(&subject), Arc::clone(&packs), started.clone(), Arc::clone(&events));
     let work = move || {
         // Inputs that cannot be saved are reported at the end, when the review cannot be saved either.
-        let _held = begin(&store, run, &began, &lent, shared.hash(), None, &sitting).ok();
-        review_with_rules(&rules_run(run, began, &lent, &shared, told.as_ref()))
+        let held = begin(&store, run, &began, &lent, shared.hash(), None, &sitting).ok().flatten();
+        (review_with_rules(&rules_run(run, began, &lent, &shared, told.as_ref())), held)
     };
     match blocking::run("the rules", &cancel, work).await {
         Err(lost @ BlockingFailure::Abandoned { .. }) => {
-            Ok(review_unfinished_rules(&rules_run(run, started, &subject, &packs, events.as_ref()), &lost))
+            Ok((review_unfinished_rules(&rules_run(run, started, &subject, &packs, events.as_ref()), &lost), None))
         }
         done => Ok(done?),
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::deliver::{self, DeliveredReview, OutputFile, ReviewLocation};
+use super::deliver::{self, DeliveredReview, OutputFile, ReviewLocation, RunSaving};
 use super::engine::{EngineJob, ModelContext, NewRun, RunMode, run_engine};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
@@ -244,12 +244,13 @@ pub(in crate::app) async fn run_and_deliver(
     let places = ReviewLocation { repository: work.subject.repository.clone(), root: work.subject.root.clone() };
 
     events.emit(Event::Stage { stage: ReviewStage::Review });
-    let mut review = Box::pin(run_engine(work, &around, Arc::clone(&events))).await?;
+    let (mut review, held) = Box::pin(run_engine(work, &around, Arc::clone(&events))).await?;
     facts.record(&mut review, events.as_ref()).await;
 
     // A finished review is written, however late; a second interrupt ends the process.
     let limit = Cancel::never();
-    let work = move || Ok(deliver::deliver(review, settings, places, facts.identity, &outputs, &around, &cancel));
+    let saving = RunSaving { identity: facts.identity, held };
+    let work = move || Ok(deliver::deliver(review, settings, places, saving, &outputs, &around, &cancel));
     stage(ReviewStage::Deliver, &events, &limit, work).await
 }
 
