@@ -126,7 +126,7 @@ impl NewComment {
 pub struct PullFilter {
     /// In this state; all of them where `None`.
     pub state: Option<PullState>,
-    /// At most so many, 1 to 100.
+    /// The maximum number; more than 100 are read page by page.
     pub limit: usize,
 }
 

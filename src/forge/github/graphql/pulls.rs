@@ -6,6 +6,7 @@ use serde_json::json;
 use super::super::GitHub;
 use super::super::types::{PullFilter, PullPage};
 use super::super::wire::{ActorNode, ListNode, NodePage, PullNode};
+use super::pages::Pages;
 use super::queries::{PULL_REQUEST, PULL_REQUESTS, VIEWER};
 use super::{missing_fault, pull_variables};
 use crate::domain::forge::{Actor, PullId, PullRequest, RepoName};
@@ -55,13 +56,22 @@ impl GitHub {
     /// Pull requests of a repository, newest first.
     pub async fn pulls(&self, repo: &RepoName, filter: PullFilter) -> Result<PullPage, ForgeError> {
         let states = filter.state.map(|state| vec![state.as_str()]);
-        let variables = json!({
-            "owner": repo.owner(), "name": repo.name(), "states": states, "first": filter.limit.clamp(1, 100), "after": null,
-        });
-        let data: PullRepositoryData<PullListData> = self.send_query(Some(repo), PULL_REQUESTS, &variables).await?;
-        let page = data.repository.ok_or_else(|| missing_fault(&repo.to_string()))?.pull_requests;
-        let listed = page.nodes.into_iter().flatten().map(|node| node.listed(repo)).collect::<Result<Vec<_>, _>>();
-        let pulls = listed.map_err(|why| self.shared.blame.unreadable(None, &why))?;
-        Ok(PullPage { pulls, total: page.total_count })
+        let (mut listed, mut pages) = (PullPage { pulls: Vec::new(), total: 0 }, Pages::default());
+        loop {
+            let first = filter.limit.saturating_sub(listed.pulls.len()).clamp(1, 100);
+            let variables = json!({
+                "owner": repo.owner(), "name": repo.name(), "states": states, "first": first, "after": pages.cursor(),
+            });
+            let data: PullRepositoryData<PullListData> = self.send_query(Some(repo), PULL_REQUESTS, &variables).await?;
+            let page = data.repository.ok_or_else(|| missing_fault(&repo.to_string()))?.pull_requests;
+            listed.total = page.total_count;
+            for node in page.nodes.into_iter().flatten() {
+                let pull = node.listed(repo).map_err(|why| self.shared.blame.unreadable(None, &why))?;
+                listed.pulls.push(pull);
+            }
+            if listed.pulls.len() >= filter.limit || !pages.advance(self, &page.page_info)? {
+                return Ok(listed);
+            }
+        }
     }
 }

@@ -209,6 +209,26 @@ async fn pull_requests_are_listed_with_their_counts() {
 }
 
 #[tokio::test]
+async fn a_list_of_pull_requests_is_read_page_by_page() {
+    let server = MockServer::new(|seen, _| {
+        let after = seen.body["variables"]["after"].as_str().map_or(0, |text| text.parse::<usize>().unwrap());
+        let count = if after < 200 { seen.body["variables"]["first"].as_u64().unwrap() } else { 30 };
+        let mut node = pull_node();
+        node["reviewThreads"] = json!({ "totalCount": 0, "nodes": [] });
+        node["comments"] = json!({ "totalCount": 0 });
+        let next = (after + 100).to_string();
+        let info = json!({ "hasNextPage": after < 200, "endCursor": next });
+        let nodes = vec![node; usize::try_from(count).unwrap()];
+        let list = json!({ "totalCount": 230, "pageInfo": info, "nodes": nodes });
+        MockReply::ok(&json!({ "data": { "repository": { "pullRequests": list } } }))
+    });
+    for (limit, listed) in [(10_000, 230), (150, 150), (7, 7)] {
+        let page = server.github().pulls(&id().repo, PullFilter { state: None, limit }).await.unwrap();
+        assert_eq!((page.total, page.pulls.len()), (230, listed));
+    }
+}
+
+#[tokio::test]
 async fn a_look_that_finds_nothing_new_costs_only_tags() {
     let server = MockServer::new(|seen, nth| {
         if seen.line.starts_with("POST") {
