@@ -44,8 +44,8 @@ pub use branches::{branches_of, list_branches};
 pub use collect::{CollectOptions, collect};
 pub use commits::{commits_between, committed_at};
 pub use fetch::{
-    FetchBase, FetchError, FetchJob, FetchOf, FetchedCommits, Remote, RemoteAddress, RepositoryPlace, fetch,
-    fetch_commits, find_local, host_of, mirror_path, remotes, repository_of,
+    BranchFetch, FetchBase, FetchError, FetchJob, FetchOf, FetchedCommits, Remote, RemoteAddress, RepositoryBase,
+    RepositoryPlace, fetch, fetch_branches, fetch_commits, find_local, host_of, mirror_path, remotes, repository_of,
 };
 pub use file_patch::{DiffPosition, FilePatch, file_patch};
 pub use moved::{changed_lines, find_moved};

@@ -177,6 +177,7 @@ fn fetch_code(error: &FetchError) -> u8 {
         | FetchError::NoBranch { .. }
         | FetchError::HeadMoved { .. }
         | FetchError::ShallowChanged { .. }
+        | FetchError::Branches { is_refused: false, .. }
         | FetchError::Failed { .. } => 3,
         FetchError::Process(ProcessError::Missing { .. } | ProcessError::Start { .. })
         | FetchError::File(_)
@@ -188,6 +189,9 @@ fn fetch_code(error: &FetchError) -> u8 {
         | FetchError::Address { .. }
         | FetchError::Certificate { .. }
         | FetchError::Access { .. }
+        | FetchError::Base { .. }
+        | FetchError::Name { .. }
+        | FetchError::Branches { .. }
         | FetchError::Moved { .. } => 2,
     }
 }

@@ -91,6 +91,19 @@ pub enum FetchError {
     /// Another program cut or deepened the history meanwhile.
     #[error("another program changed where the history of {folder} is cut, meanwhile: try again")]
     ShallowChanged { folder: String },
+    /// The address of all repositories cannot be used. `why` does not show the value.
+    #[error("the address of --repos cannot be used: {why}")]
+    Base { why: &'static str },
+    /// The name of a repository could lead anywhere.
+    #[error(
+        "{name:?} is not the name of a repository below an address: it has letters, digits, `.`, `_`, `-`, and `/` between its parts"
+    )]
+    Name { name: String },
+    /// The branches of a repository could not be fetched. With `is_refused`, trying again would not help.
+    #[error(
+        "git could not fetch the branches of {name}: {said}; check --repos, the name, and that the repository may be read"
+    )]
+    Branches { name: String, said: String, is_refused: bool },
     /// Anything else.
     #[error("git could not bring {of}: {said}; try the same with `git fetch`, which must be 2.17 or newer")]
     Failed { of: FetchOf, said: String },

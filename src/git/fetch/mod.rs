@@ -12,6 +12,7 @@
 //! A repository whose history is whole stays so. In one that is cut, and in a mirror, the history is brought in steps, until it can be told
 //! for certain where the two commits meet ([`shallow`]). What lies between them belongs in the rest of `git`.
 
+mod branches;
 mod error;
 mod mirror;
 mod remotes;
@@ -23,6 +24,7 @@ mod steps;
 mod tests;
 mod wanted_commits;
 
+pub use branches::{BranchFetch, RepositoryBase, fetch_branches};
 pub use error::FetchError;
 pub use mirror::mirror_path;
 pub use remotes::{Remote, RemoteAddress, RepositoryPlace, find_local, host_of, remotes, repository_of};

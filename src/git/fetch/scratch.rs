@@ -72,6 +72,11 @@ impl ScratchRepository {
         Ok(Self { folder, git, environment, network })
     }
 
+    /// Runs git in a folder of ours that has references of its own, instead of the empty one.
+    pub(super) fn in_folder(self, folder: &Path) -> Self {
+        Self { environment: self.environment.with("GIT_DIR", folder), ..self }
+    }
+
     /// Lets git speak one protocol, with one server.
     pub(super) fn allow_protocol(
         &mut self,

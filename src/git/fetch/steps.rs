@@ -15,7 +15,7 @@ use super::wanted_commits::WantedCommits;
 use super::{FetchJob, FetchedCommits};
 
 /// The limit of git's output besides the objects, in bytes.
-const MOST_SAID: usize = 64 << 10;
+pub(super) const MOST_SAID: usize = 64 << 10;
 
 /// The one protocol that is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
             Self::Https => "https",
             Self::Http => "http",

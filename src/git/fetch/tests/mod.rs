@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod branches;
 mod places;
 mod safety;
 
