@@ -5,7 +5,8 @@ usage: workers.py PATH-TO-REVIEW [seconds-between-kills]
 A server of our own speaks chat completions and counts the turns of each branch. Three workers review the branches; one of them is killed with
 SIGKILL every few seconds and another one started in its place, and PostgreSQL is restarted twice. In the end each job is done once, each branch
 has one complete review, and no turn was paid again but those that were in flight when a worker was killed. Then 10 000 jobs that need no
-review are added, taken and ended, for the cost of the queue itself.
+review are added, taken and ended, for the cost of the queue itself. Before that, workers share a budget that is too small for all jobs, and one of
+them is killed: what they spend is never more.
 
 Ends with 1 and what was wrong, else with the figures.
 """
@@ -34,6 +35,8 @@ TURNS = 4
 TURN = 0.4
 WORKERS, AT_ONCE = 3, 2
 MANY = 10_000
+# The tokens of a turn where a budget is shared.
+TOKENS = 20_000
 # For how long all jobs together may take.
 LIMIT = 400
 
@@ -53,8 +56,8 @@ class Model(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self):
-        self.turns, self.lock = collections.Counter(), threading.Lock()
+    def __init__(self, tokens=1000):
+        self.turns, self.tokens, self.lock = collections.Counter(), tokens, threading.Lock()
         super().__init__(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -85,7 +88,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             name, arguments = "read_file_part", {"file_path": f"part_{branch}.py", "start_line": turn}
         call = {"id": f"call_{turn}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
         message = {"role": "assistant", "content": None, "tool_calls": [call]}
-        usage = {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020}
+        usage = {"prompt_tokens": self.server.tokens, "completion_tokens": 20, "total_tokens": self.server.tokens + 20}
         if request.get("stream"):
             delta = {"role": "assistant", "tool_calls": [call | {"index": 0}]}
             chunks = [
@@ -266,6 +269,40 @@ def suite(review, folder, queue, pause, restart, states):
     print(f"  {again} turns paid again, a job was taken {attempts} times at most; each job ended once", flush=True)
 
 
+def budget(review, folder, queue, states):
+    """Lets workers share a budget that is too small for all jobs, while one of them is killed."""
+    model = Model(TOKENS)
+    repository(folder / "repos" / "tight", BRANCHES)
+    base = {"REVIEW_QUEUE": queue, "OPENAI_API_KEY": "made-up", "OPENAI_BASE_URL": model.base}
+    env = lambda number: environment(folder, **base, **states(number))
+    tight, limit = folder / "repos" / "tight", BRANCHES * TURNS * TOKENS * 6 // 10
+    call(review, env(0), tight, "queue", "add", "topic-*", "--target", "main", "--repository", "tight")
+    call(review, env(0), tight, "queue", "limit", "--max-tokens", str(limit))
+    workers = [Worker(review, folder, env(at), f"tight-{at}") for at in range(WORKERS)]
+    time.sleep(3)
+    in_flight = workers.pop().kill()
+    workers.append(Worker(review, folder, env(WORKERS - 1), "tight-again"))
+    for worker in workers:
+        if worker.process.wait(LIMIT) not in (0, 3):
+            fail(f"a worker failed: {worker.log.read_text()[-2000:]}")
+    # What the one that was killed had is taken over when its lease has ended.
+    Worker(review, folder, env(0), "tight-last").process.wait(LIMIT)
+    status = json.loads(call(review, env(0), tight, "queue", "status", "--format", "json", "--limit", "1"))["status"]
+    spent, counted = sum(model.turns.values()) * TOKENS, status["budget"]["spent"]["tokens"]
+    if not 0 < spent <= counted <= limit:
+        fail(f"{spent} tokens were sent and {counted} counted, of {limit}")
+    waiting = status["jobs"].get("waiting", 0)
+    if not waiting or status["jobs"].get("dead") or not status["jobs"].get("done"):
+        fail(f"jobs do not wait for another budget: {status}")
+    call(review, env(0), tight, "queue", "limit", "--off")
+    Worker(review, folder, env(0), "tight-rest").process.wait(LIMIT)
+    left = json.loads(call(review, env(0), tight, "queue", "status", "--format", "json", "--limit", "1"))["status"]["jobs"]
+    if set(left) != {"done"}:
+        fail(f"without the budget not every job is done: {left}")
+    model.shutdown()
+    print(f"  a budget of {limit} tokens over {WORKERS} workers, one killed with {in_flight} jobs: {spent} sent, {counted} counted, {waiting} jobs left waiting", flush=True)
+
+
 def many(review, folder, queue):
     """Adds, takes and ends many jobs that need no review."""
     repository(folder / "repos" / "same", MANY, many=True)
@@ -290,6 +327,7 @@ def main():
         folder.mkdir()
         print("SQLite, one state folder:", flush=True)
         suite(review, folder, str(folder / "queue.db"), pause, None, lambda _: {"XDG_STATE_HOME": str(folder / "state")})
+        budget(review, folder, str(folder / "tight.db"), lambda _: {"XDG_STATE_HOME": str(folder / "state")})
         many(review, folder, str(folder / "many.db"))
         server = Postgres(root)
         try:
@@ -298,6 +336,7 @@ def main():
             print("PostgreSQL, a state folder for each machine:", flush=True)
             states = lambda number: {"XDG_STATE_HOME": str(folder / f"state-{number}"), "REVIEW_STORE": server.address}
             suite(review, folder, server.address, pause, lambda: server.control("restart"), states)
+            budget(review, folder, server.address, states)
             many(review, folder, server.address)
         finally:
             server.control("stop")

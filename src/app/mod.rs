@@ -47,9 +47,9 @@ pub use prepare::guidelines::{explain as explain_guidelines, list as list_guidel
 pub use prepare::instructions::InstructionsError;
 pub use prepare::pull::{FetchedPull, fetch as fetch_pull};
 pub use queue::{
-    AddRequest, AddedJobs, QueueHandle, QueueUseError, WebhookAnswer, WebhookDelivery, WebhookReceiver,
-    WebhookSetupError, WorkerEvent, WorkerEventSink, WorkerMetrics, WorkerReport, WorkerRequest, add_jobs, run_worker,
-    worker_name,
+    AddRequest, AddedJobs, QueueHandle, QueueUseError, ScheduleRequest, WebhookAnswer, WebhookDelivery,
+    WebhookReceiver, WebhookSetupError, WorkerEvent, WorkerEventSink, WorkerMetrics, WorkerReport, WorkerRequest,
+    add_jobs, run_worker, set_schedule, worker_name,
 };
 pub use review::deliver::{DeliveredReview, OutputFile};
 pub use review::job::{ReviewJob, choose_scope, review, time_limit};

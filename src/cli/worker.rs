@@ -19,7 +19,6 @@ use crate::app::{
 };
 use crate::config::parse_duration;
 use crate::domain::event::{Event, EventSink};
-use crate::domain::request::{Compare, Previous};
 use crate::domain::text::{count_noun, strip_line};
 use crate::web;
 
@@ -31,6 +30,7 @@ Examples:
   review worker                                  review the jobs of the queue on this machine
   review worker --jobs 8 --until-empty           end when no job is left
   review worker --repos /srv/git                 repositories are below this folder
+  review worker --repos https://git.example/team     and are fetched from there
   review worker --metrics 127.0.0.1:9464 --log json
 
 An interrupt or SIGTERM drains the worker: it takes no more jobs, its reviews save what they
@@ -45,8 +45,9 @@ Exit codes: 0 drained or nothing left, 1 jobs are dead (with --until-empty),
 pub(super) struct WorkerArgs {
     #[command(flatten)]
     queue: QueueAddressArgs,
-    /// The folder below which the repositories are; needed with a PostgreSQL queue
-    #[arg(long, value_name = "DIR")]
+    /// The folder below which the repositories are, or an address (https://…, ssh://…, file:///…) from which they are fetched; needed
+    /// with a PostgreSQL queue
+    #[arg(long, value_name = "DIR|URL")]
     repos: Option<PathBuf>,
     /// Number of reviews at a time
     #[arg(long, short, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
@@ -139,19 +140,10 @@ pub(super) fn run(args: WorkerArgs, console: &Console) -> Result<ExitCode, AppEr
         lease: args.lease,
         until_empty: args.until_empty,
         reviews: BatchRequest {
-            directory: PathBuf::from("."),
-            selection: BatchSelection::List,
-            target: None,
-            since: None,
             jobs: usize::from(args.jobs),
-            shard: None,
             flags: args.reviewer.overrides(Overrides { timeout: args.timeout, ..Overrides::default() }),
-            compare: Compare { with: Previous::default(), full: false },
-            force: false,
-            resume: true,
             economy: args.economy,
-            output: None,
-            formats: Vec::new(),
+            ..BatchRequest::choosing(PathBuf::from("."), BatchSelection::List)
         },
     };
     let until_empty = args.until_empty;

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use super::id::{CommitId, hex};
+use super::money::Money;
 use super::request::ReviewScope;
 
 /// The number of hexadecimal digits of a job's id.
@@ -50,6 +51,9 @@ pub struct JobRequest {
     pub name: String,
     /// The change.
     pub scope: ReviewScope,
+    /// The commits that it has, so that a worker knows whether its mirror has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<String>,
     /// `true` to post the review to the pull request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub post: bool,
@@ -83,13 +87,87 @@ pub fn pull_version(base: &str, head: &str) -> String {
     format!("{base} {}", head.to_ascii_lowercase())
 }
 
+/// The changes for which a schedule adds jobs, each time that it is due.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScheduledSelection {
+    /// The name of the schedule.
+    pub schedule: String,
+    /// The repository, as in [`JobRequest`].
+    pub repository: String,
+    /// Globs for the names of branches.
+    pub branches: Vec<String>,
+    /// `true` for all branches.
+    pub all_branches: bool,
+    /// The remote whose remote-tracking branches are meant.
+    pub remote: Option<String>,
+    /// `true` for the open pull requests instead of branches.
+    pub open_pulls: bool,
+    /// The base of the comparison.
+    pub target: Option<String>,
+    /// The priority of the jobs.
+    pub priority: i64,
+    /// `true` to post the reviews to the pull requests.
+    pub post: bool,
+}
+
+/// The work of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum JobWork {
+    /// A change to review.
+    Review(JobRequest),
+    /// Jobs to add.
+    Add(ScheduledSelection),
+}
+
+impl JobWork {
+    /// Reads the work of a job.
+    pub fn read(text: &str) -> Result<Self, serde_json::Error> {
+        let value: serde_json::Value = serde_json::from_str(text)?;
+        if value.get("schedule").is_some() {
+            return Ok(Self::Add(serde_json::from_value(value)?));
+        }
+        Ok(Self::Review(serde_json::from_value(value)?))
+    }
+
+    /// The name of the job, for people.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Review(request) => request.name.clone(),
+            Self::Add(selection) => format!("schedule {}", selection.schedule),
+        }
+    }
+
+    /// The repository; empty for a pull request.
+    pub fn repository(&self) -> &str {
+        match self {
+            Self::Review(request) => &request.repository,
+            Self::Add(selection) => &selection.repository,
+        }
+    }
+}
+
+/// A schedule of a queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduleRecord {
+    /// Its name.
+    pub name: String,
+    /// The changes, or why they cannot be read.
+    pub selection: Result<ScheduledSelection, String>,
+    /// The time from one due time to the next, in milliseconds.
+    pub every_ms: i64,
+    /// The next due time, in milliseconds since 1970.
+    pub next_ms: i64,
+}
+
 /// A job to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewJob {
     /// The key: of two jobs with one key only the first is added.
     pub key: String,
-    /// The change.
-    pub request: JobRequest,
+    /// The work.
+    pub work: JobWork,
     /// Jobs with a higher one are taken first.
     pub priority: i64,
 }
@@ -165,6 +243,56 @@ pub struct QueueStatus {
     pub oldest_waiting_ms: Option<i64>,
     /// `true` if workers take no more jobs.
     pub is_drained: bool,
+    /// The budget that its workers share, if there is one.
+    pub budget: Option<QueueBudget>,
+}
+
+/// A part of a budget: tokens sent, and money.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct BudgetPart {
+    /// Tokens sent.
+    pub tokens: u64,
+    /// Money; in documents in dollars.
+    #[serde(serialize_with = "in_dollars")]
+    pub cost: Money,
+}
+
+/// The budget of a queue, and what its workers have spent or reserved of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct QueueBudget {
+    /// The limit of tokens.
+    pub max_tokens: Option<u64>,
+    /// The limit of money; in documents in dollars.
+    #[serde(with = "super::money::in_dollars")]
+    pub max_cost: Option<Money>,
+    /// `true` if it begins anew at midnight UTC.
+    pub is_daily: bool,
+    /// The sum of what was spent or is reserved, in this period.
+    pub spent: BudgetPart,
+}
+
+impl QueueBudget {
+    /// Divisor: no review is begun with less than this share of the budget. The rest is for those that run.
+    const LEAST: u64 = 20;
+
+    /// Returns what is left; the maximum of what is not limited.
+    pub fn room(&self) -> BudgetPart {
+        BudgetPart {
+            tokens: self.max_tokens.map_or(u64::MAX, |most| most.saturating_sub(self.spent.tokens)),
+            cost: self.max_cost.map_or(Money::from_nanos(u64::MAX), |most| most.saturating_sub(self.spent.cost)),
+        }
+    }
+
+    /// Checks whether too little is left to begin a review.
+    pub fn is_used_up(&self) -> bool {
+        let room = self.room();
+        self.max_tokens.is_some_and(|most| room.tokens <= most / Self::LEAST)
+            || self.max_cost.is_some_and(|most| room.cost <= most.part(Self::LEAST))
+    }
+}
+
+fn in_dollars<S: Serializer>(cost: &Money, out: S) -> Result<S::Ok, S::Error> {
+    cost.usd().serialize(out)
 }
 
 /// Returns a time in milliseconds since 1970, as records have it.
@@ -184,7 +312,13 @@ mod tests {
             assert!(text.parse::<JobId>().is_err(), "{text:?}");
         }
         let scope = ReviewScope::Branch { target: Some("main".to_owned()), head: Some("topic".to_owned()) };
-        let request = JobRequest { repository: "demo".to_owned(), name: "topic".to_owned(), scope, post: false };
+        let request = JobRequest {
+            repository: "demo".to_owned(),
+            name: "topic".to_owned(),
+            scope,
+            commits: Vec::new(),
+            post: false,
+        };
         let text = serde_json::to_string(&request).unwrap();
         assert_eq!(text, r#"{"repository":"demo","name":"topic","scope":{"branch":{"target":"main","head":"topic"}}}"#);
         assert_eq!(serde_json::from_str::<JobRequest>(&text).unwrap(), request);

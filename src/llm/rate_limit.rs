@@ -33,7 +33,14 @@ type RateLimitKey = (String, String, String);
 
 /// The lines of a process, one for each key at each address. Cloning it shares them.
 #[derive(Clone, Default)]
-pub struct RateLimiters(Arc<Mutex<HashMap<RateLimitKey, Arc<RateLimiter>>>>);
+pub struct RateLimiters(Arc<Mutex<RateLines>>);
+
+#[derive(Default)]
+struct RateLines {
+    lines: HashMap<RateLimitKey, Arc<RateLimiter>>,
+    /// The number of processes that divide each rate among them; 0 for this one alone.
+    sharers: u32,
+}
 
 /// Without the keys.
 impl fmt::Debug for RateLimiters {
@@ -52,9 +59,26 @@ impl RateLimiters {
         rate: RateLimit,
     ) -> Arc<RateLimiter> {
         let key = key.map_or_else(String::new, |key| key.reveal().to_owned());
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let RateLines { lines, sharers } = &mut *guard;
         let line = lines.entry((provider.to_owned(), address.to_owned(), key));
-        Arc::clone(line.or_insert_with(|| Arc::new(RateLimiter::new(rate, Instant::now()))))
+        Arc::clone(line.or_insert_with(|| {
+            let now = Instant::now();
+            let line = RateLimiter::new(rate, now);
+            if *sharers > 1 {
+                line.share(*sharers, now);
+                // The others may have sent a minute's requests a moment ago.
+                line.empty();
+            }
+            Arc::new(line)
+        }))
+    }
+
+    /// Divides each rate of the settings among this many processes, in equal parts.
+    pub fn share(&self, sharers: u32) {
+        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.sharers = sharers;
+        guard.lines.values().for_each(|line| line.share(sharers, Instant::now()));
     }
 }
 
@@ -72,6 +96,8 @@ struct LimiterState {
 /// Token bucket: its level, and how fast it refills.
 #[derive(Debug, Clone, Copy)]
 struct QuotaBucket {
+    /// Amount that all sharers together may use per minute.
+    whole: f64,
     /// Amount that is refilled per minute, which is also the capacity.
     minute: f64,
     /// Current level; negative while in debt.
@@ -81,7 +107,13 @@ struct QuotaBucket {
 
 impl QuotaBucket {
     fn new(minute: f64, now: Instant) -> Self {
-        Self { minute, level: minute, at: now }
+        Self { whole: minute, minute, level: minute, at: now }
+    }
+
+    fn share(&mut self, sharers: u32, now: Instant) {
+        self.fill(now);
+        self.minute = self.whole / f64::from(sharers.max(1));
+        self.level = self.level.min(self.minute);
     }
 
     fn fill(&mut self, now: Instant) {
@@ -179,6 +211,20 @@ impl RateLimiter {
 
     fn state(&self) -> MutexGuard<'_, LimiterState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Divides the rates among this many processes.
+    fn share(&self, sharers: u32, now: Instant) {
+        let mut guard = self.state();
+        let LimiterState { requests, tokens, .. } = &mut *guard;
+        requests.iter_mut().chain(tokens).for_each(|bucket| bucket.share(sharers, now));
+    }
+
+    /// Lets the first requests wait as if others had just been sent.
+    fn empty(&self) {
+        let mut guard = self.state();
+        let LimiterState { requests, tokens, .. } = &mut *guard;
+        requests.iter_mut().chain(tokens).for_each(|bucket| bucket.level = 0.0);
     }
 
     /// Checks whether the number of tokens of a request matters.
@@ -388,6 +434,22 @@ mod tests {
         assert_eq!(send(&pace, 900, now + 41 * SECOND), Duration::ZERO);
         pace.apply_headers(RateLimitHeaders { not_before: Some(now + 50 * SECOND), ..RateLimitHeaders::default() });
         assert_eq!(pace.gate(1, now + 41 * SECOND), 9 * SECOND);
+    }
+
+    #[test]
+    fn processes_divide_a_rate_among_them() {
+        let now = Instant::now();
+        let pace = pace(Some(6), None, now);
+        pace.share(3, now);
+        let waits: Vec<u64> = (0..4).map(|_| send(&pace, 1, now).as_secs()).collect();
+        assert_eq!(waits, [0, 0, 30, 60], "two a minute");
+        pace.share(1, now + 90 * SECOND);
+        assert_eq!(send(&pace, 1, now + 90 * SECOND), Duration::ZERO);
+        assert_eq!(send(&pace, 1, now + 90 * SECOND), 10 * SECOND, "six a minute again");
+        let paces = RateLimiters::default();
+        paces.share(2);
+        let line = paces.limiter_for("p", "https://a", None, RateLimit { requests: Some(6), tokens: None });
+        assert!(send(&line, 1, Instant::now()) > 15 * SECOND, "one that joins does not begin with a full minute");
     }
 
     #[test]

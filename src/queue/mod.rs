@@ -4,7 +4,13 @@
 //! it works, and whoever finds a lease that has ended takes the job over. Every change of a leased job names its lease, so a worker that was away
 //! too long changes nothing. Times are those of the database's clock. What a job does belongs in `app::worker`.
 
+mod budget;
+mod schedule;
 mod schema;
+mod workers;
+
+pub use budget::DrawnPart;
+pub use workers::ActiveWorkers;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +18,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::id::hex;
-use crate::domain::queue::{JobId, JobRecord, JobRequest, JobState, NewJob, QueueStatus};
+use crate::domain::queue::{JobId, JobRecord, JobState, JobWork, NewJob, QueueStatus};
 use crate::sys::database::{Database, DatabaseAddress, DatabaseError, SqlRow, SqlValue};
 
 /// The number of times that a job is taken before it is dead.
@@ -64,8 +70,8 @@ pub struct JobQueue {
 pub struct LeasedJob {
     /// Its id.
     pub id: JobId,
-    /// The change, or why it cannot be read.
-    pub request: Result<JobRequest, String>,
+    /// The work, or why it cannot be read.
+    pub work: Result<JobWork, String>,
     /// How often it was taken, this time included.
     pub attempts: i64,
     lease: String,
@@ -116,11 +122,11 @@ impl JobQueue {
                 let place = |column: usize| format!("${}", at + column);
                 let columns: Vec<String> = (1..=5).map(place).collect();
                 rows.push(format!("({}, 'waiting', 0, {now}, {now}, {now})", columns.join(", ")));
-                let name = match job.request.repository.as_str() {
-                    "" => job.request.name.clone(),
-                    repository => format!("{} {}", last_part(repository), job.request.name),
+                let name = match job.work.repository() {
+                    "" => job.work.name(),
+                    repository => format!("{} {}", last_part(repository), job.work.name()),
                 };
-                let request = serde_json::to_string(&job.request)?;
+                let request = serde_json::to_string(&job.work)?;
                 values.extend([new_id(&job.key).into(), job.key.as_str().into(), without_nul(&name).into()]);
                 values.extend([without_nul(&request).into(), job.priority.into()]);
             }
@@ -177,8 +183,8 @@ impl JobQueue {
         }
         let Some(row) = rows.first() else { return Ok(None) };
         let request = row.text(1)?.unwrap_or_default();
-        let request = serde_json::from_str(&request).map_err(|error| format!("the job cannot be read: {error}"));
-        Ok(Some(LeasedJob { id: id_of(row)?, request, attempts: row.int(2)?.unwrap_or(0), lease: token }))
+        let work = JobWork::read(&request).map_err(|error| format!("the job cannot be read: {error}"));
+        Ok(Some(LeasedJob { id: id_of(row)?, work, attempts: row.int(2)?.unwrap_or(0), lease: token }))
     }
 
     /// Renews the lease of a job.
@@ -246,7 +252,7 @@ impl JobQueue {
         let oldest_waiting_ms =
             self.database.rows(&oldest, Vec::new())?.first().map(|row| row.int(0)).transpose()?.flatten();
         let drained = self.database.rows("select 1 from review_queue where name = 'drained'", Vec::new())?;
-        Ok(QueueStatus { jobs, oldest_waiting_ms, is_drained: !drained.is_empty() })
+        Ok(QueueStatus { jobs, oldest_waiting_ms, is_drained: !drained.is_empty(), budget: self.budget()? })
     }
 
     /// Lists jobs, those that changed last first.
@@ -333,6 +339,9 @@ impl JobQueue {
     /// Removes jobs that ended (done, dead or canceled) at least this long ago; returns their number.
     pub fn purge(&self, age: Duration) -> Result<u64, QueueError> {
         let now = self.database.dialect().now;
+        // Days of a budget that are over; 0 is the period of one that is never over.
+        let days = format!("delete from review_spending where period > 0 and period < ({now} - $1) / 86400000 - 1");
+        self.database.execute(&days, vec![millis(age).into()])?;
         let statement =
             format!("delete from review_jobs where state in ('done', 'dead', 'canceled') and changed_at <= {now} - $1");
         Ok(self.database.execute(&statement, vec![millis(age).into()])?)

@@ -26,6 +26,23 @@ create table review_jobs (
 create index review_jobs_next on review_jobs (state, priority desc, run_after, added_at, id);
 create index review_jobs_changed on review_jobs (changed_at);
 create table review_deliveries (id text primary key, taken_at bigint not null);
+", "
+create table review_limits (one bigint primary key, tokens bigint, nanos bigint, is_daily bigint not null);
+create table review_spending (
+  holder text not null,
+  period bigint not null,
+  tokens bigint not null,
+  nanos bigint not null,
+  primary key (holder, period)
+);
+create index review_spending_period on review_spending (period);
+create table review_workers (id text primary key, joined_at bigint not null, seen_at bigint not null, until bigint not null);
+create table review_schedules (
+  name text primary key,
+  request text not null,
+  every_ms bigint not null,
+  next_at bigint not null
+);
 "];
 
 /// Creates the tables, or brings them to the version of this program; refuses those of a later one.

@@ -24,7 +24,7 @@ mod tokens;
 mod verify;
 
 pub use branch_history::BranchHistory;
-pub use budget::{BudgetLimits, BudgetPool, CostLimit};
+pub use budget::{Amount, BudgetLimits, BudgetPool, BudgetSource, CostLimit};
 pub use builder::{CallEffect, EngineToolResponse, Lead, ReviewBuilder};
 pub use by_model::review_with_model;
 pub use by_rules::{RulesRun, review_unfinished_rules, review_with_rules};

@@ -277,6 +277,20 @@ fn a_provider_that_always_fails_is_a_row_each() {
 }
 
 #[test]
+fn a_batch_begins_nothing_more_with_a_dead_provider() {
+    let names: Vec<String> = (0..12).map(|at| format!("b{at:02}")).collect();
+    let repo = repository(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let refused = json!({ "fault": { "status": { "code": 401, "message": "no" } } });
+    let steps = [json!({ "when": { "turn": 0 }, "say": refused, "reuse": true })];
+    let server =
+        Server::start(session("batch_dead", &steps), Options { wire: Some(Wire::Messages), ..Options::default() });
+    let program = talking(repo.root(), &server);
+    let index = batch(&program, &format!("b* --target main {MODEL} --jobs 1"), 4);
+    assert_eq!(index["totals"]["outcomes"], json!({ "failed": 8, "not_begun": 4 }), "{index}");
+    assert!(index["reviews"][11]["reason"].as_str().unwrap().contains("failed review after review"), "{index}");
+}
+
+#[test]
 fn nothing_of_one_repository_reaches_another() {
     let hostile = TestRepo::new();
     let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";

@@ -264,6 +264,159 @@ fn a_repository_outside_of_the_folder_is_dead() {
     assert!(reason.contains("is not below the worker's --repos"), "{reason}");
 }
 
+/// A model that finishes each review at once.
+fn finishing(name: &str) -> Server {
+    let finish =
+        json!({ "name": "finish_review", "input": { "summary": "Read.", "no_findings_reason": "It was read." } });
+    let step = json!({ "when": { "turn": 0 }, "say": { "calls": [finish] }, "reuse": true });
+    Server::start(session(name, &[step]), Options { wire: Some(Wire::Messages), ..Options::default() })
+}
+
+#[test]
+fn workers_share_the_budget_of_the_queue_and_leave_jobs_waiting() {
+    let repo = repository(&["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]);
+    let server = finishing("queue_budget");
+    let program = talking(&repo, &server);
+    let worker = format!("worker {MODEL} --jobs 1 --until-empty --log json");
+    program.run(words("queue add a --target main")).ended(0);
+    program.run(words(&worker)).ended(0);
+    let run = status(&program)["jobs"][0]["result"]["run"].as_str().expect("a run").to_owned();
+    let shown = program.run(["show", &run, "--format", "json"]).ended(0).json();
+    let one = shown["provenance"]["usage"]["input_tokens"].as_u64().expect("tokens");
+    let (sent, limit) = (server.raw().len(), 4 * one + 30_000);
+    program.run(words("queue add b c d e f g h i j --target main")).ended(0);
+    program.run(words(&format!("queue limit --max-tokens {limit}"))).ended(0);
+    // Three workers side by side, and one after them.
+    let children: Vec<Child> = (0..3).map(|_| program.command(words(&worker)).spawn().expect("it starts")).collect();
+    for child in children {
+        Ran::wait(child);
+    }
+    let last = program.run(words(&worker)).ended(3);
+    assert!(last.stderr.contains("the budget of the queue is used up: jobs are left waiting"), "{}", last.stderr);
+    let all = (server.raw().len() - sent) as u64;
+    assert!(all >= 1 && all * one <= limit, "{all} requests of {one} tokens were sent, of {limit}");
+    let shown = status(&program);
+    let (jobs, budget) = (&shown["status"]["jobs"], &shown["status"]["budget"]);
+    assert!(jobs["waiting"].as_u64().is_some_and(|waiting| waiting > 0), "{shown}");
+    assert!(jobs["dead"].is_null() && jobs["running"].is_null(), "{shown}");
+    let spent = budget["spent"]["tokens"].as_u64().expect("tokens");
+    assert!((1..=limit).contains(&spent), "{budget}");
+    let table = program.run(words("queue status")).ended(0).text().to_owned();
+    assert!(table.contains(&format!("of {limit} input tokens spent or reserved in total")), "{table}");
+    program.run(words("queue limit --off")).ended(0);
+    program.run(words(&worker)).ended(0);
+    assert_eq!(status(&program)["status"]["jobs"], json!({ "done": 10 }));
+    let _ = server.verdict();
+}
+
+#[test]
+fn a_budget_in_money_needs_prices() {
+    let repo = repository(&["a"]);
+    let server = finishing("queue_prices");
+    let program = talking(&repo, &server);
+    program.run(words("queue add a --target main")).ended(0);
+    program.run(words("queue limit --max-cost 5 --per day")).ended(0);
+    let refused = program.run(words("worker --model anthropic/unheard-of --until-empty")).ended(2);
+    assert!(refused.stderr.contains("price"), "{}", refused.stderr);
+    assert_eq!(status(&program)["status"]["jobs"], json!({ "waiting": 1 }));
+    for wrong in [
+        "queue limit",
+        "queue limit --off --max-cost 1",
+        "queue limit --max-cost x",
+        "queue limit --max-cost 1 --per week",
+    ] {
+        program.run(words(wrong)).ended(2);
+    }
+    let _ = server.verdict();
+}
+
+#[test]
+fn repositories_below_an_address_are_fetched_when_something_is_missing() {
+    let repo = repository(&["a"]);
+    let served = tempfile::tempdir().unwrap();
+    let bare = served.path().join("team/demo.git");
+    let bare_text = bare.to_str().unwrap().to_owned();
+    repo.git(["clone", "-q", "--bare", ".", &bare_text]);
+    repo.git(["remote", "add", "server", &bare_text]);
+    let empty = TestRepo::folder_only();
+    let program = program(&empty);
+    let url = format!("file://{}", served.path().display());
+    let add = |name: &str| {
+        program.run(["queue", "add", "--repos", &url, "--repository", name, "--all-branches", "--target", "main"])
+    };
+    add("team/demo").ended(0);
+    for name in ["../demo", "/team/demo", "team//demo", "-x", "team/\u{7f}demo"] {
+        assert!(add(name).ended(2).stderr.contains("is not the name of a repository"), "{name:?}");
+    }
+    let missing = add("team/none").ended(2);
+    assert!(missing.stderr.contains("could not fetch the branches of team/none"), "{}", missing.stderr);
+    let worker = ["worker", "--no-model", "--until-empty", "--log", "json", "--repos", &url];
+    assert_eq!(ends(&events(&program.run(worker).ended(0)), "end"), ["done", "done"]);
+    // A commit that the mirror does not have yet.
+    repo.git(["checkout", "-q", "-b", "b", "main"]);
+    repo.write("b.py", "def b():\n    return 1\n").commit("add b");
+    repo.git(["push", "-q", "server", "b"]);
+    add("team/demo").ended(0);
+    let state = program.home("state/review/repositories");
+    assert!(state.is_dir());
+    std::fs::remove_dir_all(&state).unwrap();
+    assert_eq!(ends(&events(&program.run(worker).ended(0)), "end"), ["done"], "the mirror is made again");
+    std::fs::remove_dir_all(&bare).unwrap();
+    program.run(["queue", "add", "--repository", "team/demo", "--repos", &url, "--all-branches", "--force"]).ended(2);
+}
+
+#[test]
+fn a_schedule_adds_its_jobs_once_when_it_is_due() {
+    let repo = repository(&["a", "b"]);
+    let program = program(&repo);
+    let add = "queue schedule add nightly --every 24h --all-branches --target main";
+    program.run(words(add)).ended(0);
+    let list = program.run(words("queue schedule list")).ended(0).text().to_owned();
+    assert!(list.contains("nightly") && list.contains("now") && list.contains("all branches against main"), "{list}");
+    for _ in 0..2 {
+        program.run(words("worker --no-model --until-empty")).ended(0);
+        assert_eq!(status(&program)["status"]["jobs"], json!({ "done": 4 }), "the schedule's own, and three");
+    }
+    let shown = status(&program);
+    let own =
+        shown["jobs"].as_array().unwrap().iter().find(|job| job["name"].as_str().unwrap().contains("schedule nightly"));
+    assert_eq!(own.unwrap()["result"]["outcome"], "added 3, 0 were there", "{shown}");
+    program.run(words(&format!("{add} --at 01:23"))).ended(0);
+    assert!(!program.run(words("queue schedule list")).ended(0).text().contains("now"));
+    for wrong in [
+        "--every 5s --all-branches",
+        "--every 24h --at 24:00 --all-branches",
+        "--every 24h --each-commit a..b",
+        "--every 24h",
+    ] {
+        program.run(words(&format!("queue schedule add x {wrong}"))).ended(2);
+    }
+    program.run(words("queue schedule add a/b --every 24h --all-branches")).ended(2);
+    program.run(words("queue schedule remove nightly")).ended(0);
+    program.run(words("queue schedule remove nightly")).ended(2);
+}
+
+#[test]
+fn a_dead_provider_uses_up_no_attempts() {
+    let names: Vec<String> = (0..7).map(|at| format!("b{at}")).collect();
+    let repo = repository(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let refused = json!({ "fault": { "status": { "code": 401, "message": "no" } } });
+    let steps = [json!({ "when": { "turn": 0 }, "say": refused, "reuse": true })];
+    let server =
+        Server::start(session("queue_dead", &steps), Options { wire: Some(Wire::Messages), ..Options::default() });
+    let program = talking(&repo, &server);
+    program.run(words("queue add b* --target main")).ended(0);
+    let mut child = program.command(words(&format!("worker {MODEL} --jobs 1"))).spawn().expect("it starts");
+    server.wait_for(8);
+    child.kill().expect("it is killed");
+    let ran = Ran::wait(child);
+    assert!(ran.stderr.contains("the provider failed review after review: none is begun for"), "{}", ran.stderr);
+    let shown = status(&program);
+    let attempts: i64 = shown["jobs"].as_array().unwrap().iter().map(|job| job["attempts"].as_i64().unwrap()).sum();
+    assert!(attempts <= 6, "those before the pause, and the one that was killed: {shown}");
+    assert!(shown["status"]["jobs"]["dead"].is_null(), "{shown}");
+}
+
 /// A server of ours, killed when it is dropped.
 struct Serving {
     child: Child,

@@ -1,15 +1,16 @@
 //! One review of a batch: its commits are resolved, then it is served, resumed or made. Main type: [`BatchRun`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use super::BatchRequest;
+use super::breaker::{self, ProviderBreaker};
 use super::identity::ReviewerDigest;
 use super::output;
 use super::saved::SavedIdentities;
 use super::select::BatchItem;
+use super::{BatchRequest, ChosenReviewers};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::{project, saved_runs, settings};
@@ -29,6 +30,7 @@ use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::run::{Engine, RunId};
 use crate::domain::text::strip_line;
 use crate::git::{self, GitError, ResolvedRange};
+use crate::llm::RateLimit;
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
@@ -36,6 +38,9 @@ use crate::sys::repo::{Repo, RepoPool};
 
 /// The reason why the branch that others are compared with needs no review.
 pub(in crate::app) const IS_TARGET: &str = "it is the target of the comparison";
+
+/// The number of pauses after which a batch begins no more reviews with a provider that is dead.
+const MOST_PAUSES: u32 = 3;
 
 /// A batch in progress, or a worker of a queue. Cloning it shares what its reviews share.
 #[derive(Clone)]
@@ -53,12 +58,25 @@ pub(in crate::app) struct BatchRun {
 }
 
 /// The state that all reviews of a process share.
-#[derive(Default)]
 pub(super) struct SharedState {
     /// The opened repositories, so that all reviews of one share its object cache.
     repositories: Mutex<HashMap<PathBuf, RepoPool>>,
     /// The warnings that were shown: all reviews are sent to the same provider.
     warned: Mutex<HashSet<String>>,
+    /// The reviews that the provider failed.
+    breaker: Mutex<ProviderBreaker>,
+}
+
+impl SharedState {
+    pub(super) fn new(around: &ProcessEnv) -> Arc<Self> {
+        let first = around.providers.test_wait().map_or(breaker::FIRST, |wait| wait * 10);
+        let breaker = Mutex::new(ProviderBreaker::new(first));
+        Arc::new(Self { repositories: Mutex::default(), warned: Mutex::default(), breaker })
+    }
+
+    fn breaker(&self) -> MutexGuard<'_, ProviderBreaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl SharedState {
@@ -118,6 +136,22 @@ impl BatchRun {
         Some(self.around.providers.batches.as_ref()?.finish().await)
     }
 
+    /// Opens a repository anew the next time: one that was opened before a fetch may not see what it brought.
+    pub(in crate::app) fn forget_repository(&self, directory: &Path) {
+        self.shared.repositories.lock().unwrap_or_else(PoisonError::into_inner).remove(directory);
+    }
+
+    /// Divides the rate limits of the settings among this many processes.
+    pub(in crate::app) fn share_rates(&self, sharers: u32) {
+        self.around.providers.share_rates(sharers);
+    }
+
+    /// Checks whether the settings limit the rate of requests or tokens.
+    pub(in crate::app) fn is_rate_limited(&self) -> Result<bool, AppError> {
+        let ChosenReviewers { chosen, second, .. } = super::choose_reviewers(&self.request, &self.around)?;
+        Ok(chosen.iter().chain(&second).any(|chosen| chosen.access.rate != RateLimit::default()))
+    }
+
     /// Returns what posting a review of this run needs.
     pub(in crate::app) fn for_posting(&self) -> (&Flags, &ProcessEnv) {
         (&self.request.flags, &self.around)
@@ -131,14 +165,18 @@ impl BatchRun {
             Err((outcome, reason, code)) => Ok(ItemEnd::Entry(Box::new(item.row(*outcome, reason, *code)))),
             Ok(scope) => Box::pin(self.review_scope(at, item, scope)).await,
         };
-        match ended {
-            Ok(ItemEnd::Entry(mut entry)) => {
-                entry.took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-                ItemEnd::Entry(entry)
-            }
-            Ok(ended @ (ItemEnd::LeftOut(_) | ItemEnd::Busy)) => ended,
-            Err(error) => ItemEnd::Entry(Box::new(item.not_made(&error))),
+        let mut entry = match ended {
+            Ok(ItemEnd::Entry(entry)) => entry,
+            Ok(ended @ (ItemEnd::LeftOut(_) | ItemEnd::Busy)) => return ended,
+            Err(error) => Box::new(item.not_made(&error)),
+        };
+        entry.took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let pause = self.shared.breaker().end(&item.breaker_name(), &entry, Instant::now());
+        if let Some(pause) = pause {
+            let text = format!("the provider failed review after review: none is begun for {} s", pause.as_secs());
+            self.events.emit_batch(BatchEvent::Whole(Event::Warning { text }));
         }
+        ItemEnd::Entry(entry)
     }
 
     async fn review_scope(
@@ -169,6 +207,9 @@ impl BatchRun {
                     let reason = "the budget of the batch was used up (raise it with --max-tokens or --max-cost)";
                     return Ok(ItemEnd::Entry(Box::new(item.row(BatchOutcome::NotBegun, reason, 3))));
                 }
+                if let Some(ended) = self.wait_for_provider(item).await? {
+                    return Ok(ended);
+                }
                 create()?;
                 self.make(at, item, scope, *planned, outputs).await?
             }
@@ -176,6 +217,31 @@ impl BatchRun {
         let mut entry = entry(item, &delivered, source);
         entry.folder = folder.map(|(name, _)| name);
         Ok(ItemEnd::Entry(Box::new(entry)))
+    }
+
+    /// Waits while no review is begun because the provider is dead; returns the end of the change if it is not begun at all. A job of a worker
+    /// goes back instead.
+    async fn wait_for_provider(&self, item: &BatchItem) -> Result<Option<ItemEnd>, AppError> {
+        loop {
+            let (may_begin, pauses) = {
+                let mut breaker = self.shared.breaker();
+                (breaker.begin(&item.breaker_name(), Instant::now()), breaker.pauses())
+            };
+            match may_begin {
+                Ok(()) => return Ok(None),
+                Err(_) if self.saved.is_none() => return Ok(Some(ItemEnd::Busy)),
+                Err(_) if pauses > MOST_PAUSES => {
+                    let reason = "the provider failed review after review (see the rows before)";
+                    return Ok(Some(ItemEnd::Entry(Box::new(item.row(BatchOutcome::NotBegun, reason, 3)))));
+                }
+                Err(wait) => blocking::unless_stopped(&self.limited, tokio::time::sleep(wait)).await?,
+            }
+        }
+    }
+
+    /// Returns the time for which no review is begun because the provider is dead.
+    pub(in crate::app) fn provider_pause(&self) -> Option<Duration> {
+        self.shared.breaker().pause(Instant::now())
     }
 
     /// Resolves the commits of a change, and looks for a saved review of them.

@@ -4,6 +4,7 @@
 //! files in `output`, and joining the indexes of shards in `merge`. Each review is one of `app::review`: nothing but the limits on what may
 //! be spent, the rate limiters and the opened repository is shared.
 
+mod breaker;
 mod error;
 mod identity;
 mod item;
@@ -21,6 +22,7 @@ pub use merge::merge_batches;
 pub use output::{FORMATS, write_index};
 pub use select::BatchSelection;
 
+pub(in crate::app) use self::breaker::is_provider_fault;
 use self::identity::ReviewerDigest;
 use self::item::SharedState;
 pub(in crate::app) use self::item::{BatchRun, IS_TARGET, ItemEnd};
@@ -28,13 +30,15 @@ use self::saved::SavedIdentities;
 pub(in crate::app) use self::select::{BatchItem, select};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
-use crate::app::context::{model, settings};
+use crate::app::context::model::{self, ChosenModel};
+use crate::app::context::settings;
 use crate::app::runner::Runner;
-use crate::config::{Flags, SettingOrigin};
+use crate::config::{Flags, ResolvedSettings, SettingOrigin};
 use crate::domain::batch::{BatchEntry, BatchEvent, BatchEventSink, BatchIndex, BatchOutcome, LeftOutChange, Shard};
 use crate::domain::money::Money;
-use crate::domain::request::Compare;
-use crate::review::BudgetPool;
+use crate::domain::queue::QueueBudget;
+use crate::domain::request::{Compare, Previous};
+use crate::review::{BudgetPool, BudgetSource};
 use crate::sys::blocking;
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::clock;
@@ -73,6 +77,27 @@ pub struct BatchRequest {
     pub formats: Vec<String>,
 }
 
+impl BatchRequest {
+    /// A request for a choice of changes, with nothing else.
+    pub fn choosing(directory: PathBuf, selection: BatchSelection) -> Self {
+        Self {
+            directory,
+            selection,
+            target: None,
+            since: None,
+            jobs: 1,
+            shard: None,
+            flags: Flags::default(),
+            compare: Compare { with: Previous::default(), full: false },
+            force: false,
+            resume: true,
+            economy: false,
+            output: None,
+            formats: Vec::new(),
+        }
+    }
+}
+
 /// Reviews every chosen change, and writes the files of each. A change that cannot be reviewed is a row of the index and holds nothing else up; only
 /// an error that every review would have is returned.
 ///
@@ -84,10 +109,11 @@ pub async fn run_batch(
     cancel: Cancel,
 ) -> Result<BatchIndex, AppError> {
     let (started_at, started) = (clock::now(), Instant::now());
-    let limited = share_limits(&mut request.flags, &mut around, &cancel)?;
+    let (limited, (tokens, cost)) = share_limits(&mut request.flags, &around, &cancel)?;
+    around.providers.pool = (tokens.is_some() || cost.is_some()).then(|| BudgetPool::new(tokens, cost));
     use_batches(&mut request, &mut around)?;
     let batches = around.providers.batches.clone();
-    let shared = Arc::<SharedState>::default();
+    let shared = SharedState::new(&around);
     let reviewer = check_reviewer(&request, &around, &shared, events.as_ref())?;
     let (items, mut left_out) = select(&request, &around, &limited).await?;
     let saved = {
@@ -99,7 +125,7 @@ pub async fn run_batch(
         output::create(output)?;
     }
 
-    let (jobs, shard) = (request.jobs, request.shard);
+    let (jobs, shard, shared) = (request.jobs, request.shard, SharedState::new(&around));
     let run = Arc::new(BatchRun {
         request: Arc::new(request),
         around,
@@ -150,26 +176,50 @@ pub async fn run_batch(
 }
 
 /// Prepares the reviews of a worker, which gets its changes one by one. Each looks for saved runs anew, and one that was interrupted is resumed.
+/// The pool has the worker's own limits, and is filled from `source`; the reviews use it if the worker has limits.
 pub(in crate::app) fn begin_worker(
     mut request: BatchRequest,
     mut around: ProcessEnv,
     events: Arc<dyn BatchEventSink>,
+    source: Box<dyn BudgetSource>,
     cancel: &Cancel,
-) -> Result<BatchRun, AppError> {
+) -> Result<(BatchRun, BudgetPool), AppError> {
     // The time limit of a worker is that of each review.
     let timeout = request.flags.timeout.take();
-    let limited = share_limits(&mut request.flags, &mut around, cancel)?;
+    let (limited, (tokens, cost)) = share_limits(&mut request.flags, &around, cancel)?;
     request.flags.timeout = timeout;
+    let pool = BudgetPool::with_source(tokens, cost, Some(source));
+    around.providers.pool = (tokens.is_some() || cost.is_some()).then(|| pool.clone());
     use_batches(&mut request, &mut around)?;
-    let shared = Arc::<SharedState>::default();
+    let shared = SharedState::new(&around);
     let reviewer = check_reviewer(&request, &around, &shared, events.as_ref())?;
     let request = Arc::new(BatchRequest { resume: true, ..request });
-    Ok(BatchRun { request, around, events, limited, reviewer, saved: None, shared })
+    Ok((BatchRun { request, around, events, limited, reviewer, saved: None, shared }, pool))
 }
 
-/// Makes the limits of the command line those of the whole batch, and returns its cancellation. Each review keeps the limits of the other
-/// settings, as far as they are lower.
-fn share_limits(flags: &mut Flags, around: &mut ProcessEnv, cancel: &Cancel) -> Result<Cancel, AppError> {
+impl BatchRun {
+    /// Returns the run with reviews that spend from `pool`, each of them at most what the budget of the queue has.
+    pub(in crate::app) fn limited_by(&self, budget: &QueueBudget, pool: &BudgetPool) -> Result<Self, AppError> {
+        let (mut request, mut around) = (BatchRequest::clone(&self.request), self.around.clone());
+        around.providers.pool = Some(pool.clone());
+        let one = settings::resolve(None, &request.flags, &around)?.settings;
+        if let Some(most) = budget.max_tokens {
+            request.flags.max_tokens = Some(most.min(one.max_tokens).max(1).to_string());
+        }
+        if let Some(most) = budget.max_cost {
+            request.flags.max_cost = Some(plain_dollars(one.max_cost.map_or(most, |own| own.min(most))));
+        }
+        choose_reviewers(&request, &around)?;
+        Ok(Self { request: Arc::new(request), around, ..self.clone() })
+    }
+}
+
+/// Limits of tokens and money of all reviews together.
+type CommonLimits = (Option<u64>, Option<Money>);
+
+/// Makes the limits of the command line those of the whole batch, and returns them with its cancellation. Each review keeps the limits of the
+/// other settings, as far as they are lower.
+fn share_limits(flags: &mut Flags, around: &ProcessEnv, cancel: &Cancel) -> Result<(Cancel, CommonLimits), AppError> {
     let all = settings::resolve(None, flags, around)?.settings;
     let (tokens, cost, time) = (flags.max_tokens.take(), flags.max_cost.take(), flags.timeout.take());
     let one = settings::resolve(None, flags, around)?.settings;
@@ -179,11 +229,8 @@ fn share_limits(flags: &mut Flags, around: &mut ProcessEnv, cancel: &Cancel) -> 
     if let (Some(_), Some(most)) = (&cost, all.max_cost) {
         flags.max_cost = Some(plain_dollars(one.max_cost.map_or(most, |own| own.min(most))));
     }
-    if tokens.is_some() || cost.is_some() {
-        let pool = BudgetPool::new(tokens.map(|_| all.max_tokens), all.max_cost.filter(|_| cost.is_some()));
-        around.providers.pool = Some(pool);
-    }
-    Ok(if time.is_some() { cancel.with_deadline(all.timeout) } else { cancel.clone() })
+    let common = (tokens.map(|_| all.max_tokens), all.max_cost.filter(|_| cost.is_some()));
+    Ok((if time.is_some() { cancel.with_deadline(all.timeout) } else { cancel.clone() }, common))
 }
 
 /// Lets turns go by message batches, if that was asked for. A review then has [`ECONOMY_TIME`], unless somebody set a time limit.
@@ -213,14 +260,26 @@ fn check_reviewer(
     shared: &SharedState,
     events: &dyn BatchEventSink,
 ) -> Result<ReviewerDigest, AppError> {
-    let resolved = settings::resolve(None, &request.flags, around)?;
-    let chosen = model::choose(&resolved, &around.providers)?;
-    let second = model::choose_verifier(&resolved, &around.providers, chosen.as_ref())?;
-    model::priced(&resolved.settings, chosen.iter().chain(&second))?;
+    let ChosenReviewers { resolved, chosen, second } = choose_reviewers(request, around)?;
     for text in chosen.iter().chain(&second).flat_map(|chosen| &chosen.notices) {
         shared.warn(text, events);
     }
     ReviewerDigest::new(&resolved, chosen.as_ref(), second.as_ref(), &request.compare)
+}
+
+/// The models of a batch, and the settings that name them.
+struct ChosenReviewers {
+    resolved: ResolvedSettings,
+    chosen: Option<ChosenModel>,
+    second: Option<ChosenModel>,
+}
+
+fn choose_reviewers(request: &BatchRequest, around: &ProcessEnv) -> Result<ChosenReviewers, AppError> {
+    let resolved = settings::resolve(None, &request.flags, around)?;
+    let chosen = model::choose(&resolved, &around.providers)?;
+    let second = model::choose_verifier(&resolved, &around.providers, chosen.as_ref())?;
+    model::priced(&resolved.settings, chosen.iter().chain(&second))?;
+    Ok(ChosenReviewers { resolved, chosen, second })
 }
 
 impl BatchItem {

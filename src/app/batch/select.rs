@@ -26,8 +26,6 @@ use crate::sys::repo::Repo;
 
 /// Limit on the changes of a batch.
 const MOST: usize = 10_000;
-/// Limit on the open pull requests that are listed: one page of the forge.
-const MOST_PULLS: usize = 100;
 /// Maximum size in bytes of a list on standard input.
 const MAX_LIST: u64 = 8 << 20;
 /// Maximum length of a name in a row, in characters.
@@ -77,6 +75,11 @@ pub(in crate::app) struct BatchItem {
 }
 
 impl BatchItem {
+    /// The name under which its failures are counted.
+    pub(super) fn breaker_name(&self) -> String {
+        format!("{}\n{}", self.repository, self.name)
+    }
+
     /// A row without a review.
     pub(in crate::app) fn row(&self, outcome: BatchOutcome, reason: &str, code: u8) -> BatchEntry {
         BatchEntry::without_review(&self.repository, &self.name, outcome, strip_line(reason), code)
@@ -214,7 +217,7 @@ async fn open_pulls(directory: &Path, around: &ProcessEnv, cancel: &Cancel) -> R
     let (forge, asked) = (around.forge.clone(), cancel.clone());
     let github = blocking::run(SIGNING_IN, cancel, move || forge.client(&asked)).await??.within(cancel);
     let (_, repo) = repository_of(directory, &github, cancel).await?;
-    let page = github.about(&repo).pulls(&repo, PullFilter { state: Some(PullState::Open), limit: MOST_PULLS }).await?;
+    let page = github.about(&repo).pulls(&repo, PullFilter { state: Some(PullState::Open), limit: MOST }).await?;
     let more = page.total.saturating_sub(page.pulls.len());
     let item = |name: String, key: String, change| BatchItem {
         repository: repo.to_string(),
@@ -234,7 +237,7 @@ async fn open_pulls(directory: &Path, around: &ProcessEnv, cancel: &Cancel) -> R
     };
     let mut items: Vec<BatchItem> = page.pulls.into_iter().map(pull).collect();
     if more > 0 {
-        let reason = format!("the newest {MOST_PULLS} are listed; review the others one by one with --pr");
+        let reason = format!("the newest {MOST} are listed; review the others one by one with --pr");
         let name = format!("{more} more open pull requests");
         items.push(item(name.clone(), name, Err((BatchOutcome::NotBegun, reason, 3))));
     }

@@ -20,7 +20,7 @@ pub enum QueueUseError {
     #[error(transparent)]
     Folder(#[from] FileError),
     /// Workers of a server need to know where their repositories are.
-    #[error("a worker of a PostgreSQL queue needs --repos DIR, the folder below which its repositories are")]
+    #[error("a worker of a PostgreSQL queue needs --repos: the folder or the address below which its repositories are")]
     NoFolder,
     /// A path in the queue must mean the same on every machine.
     #[error(
@@ -33,6 +33,23 @@ pub enum QueueUseError {
          --shard"
     )]
     SharedName,
+    /// A repository that this worker does not review.
+    #[error("{name:?} {why}")]
+    Repository {
+        /// Its name.
+        name: String,
+        /// The reason.
+        why: String,
+    },
+    /// A job of something that is on one disk only.
+    #[error("a job reviews commits or a pull request only")]
+    NoCommits,
+    /// A choice of changes that cannot be made again and again.
+    #[error("a schedule takes branches or open pull requests: name BRANCH, --all-branches, --remote or --prs open")]
+    NoSchedule,
+    /// There is no schedule of the name.
+    #[error("the queue has no schedule {0:?}: `review queue schedule list` shows what there is")]
+    UnknownSchedule(String),
     /// The name of a repository that no worker will find.
     #[error("{} is not in UTF-8: give the repository a name with --repository", .0.display())]
     Name(PathBuf),

@@ -1,54 +1,31 @@
 //! One job in a worker: its change is found, reviewed and posted. Main function: [`run_job`].
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::QueueUseError;
+use super::repos::{NeededChange, WorkerRepos};
+use super::schedule::add_scheduled;
 use crate::app::batch::{BatchItem, BatchRun, ItemEnd};
+use crate::app::context::error::AppError;
 use crate::app::post::{PostOptions, PostOutcome, post};
 use crate::domain::batch::{BatchEntry, BatchOutcome};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::queue::JobRequest;
+use crate::domain::queue::{JobRequest, JobWork};
 use crate::domain::request::ReviewScope;
 use crate::domain::review::StopReason;
 use crate::domain::text::strip_line;
 use crate::present::batch;
-use crate::queue::{JobEnd, LeasedJob, MOST_ATTEMPTS};
+use crate::queue::{JobEnd, JobQueue, LeasedJob, MOST_ATTEMPTS};
+use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
-use crate::sys::{blocking, files};
 
 /// The delay before a job that failed is tried again; it doubles with each attempt up to [`LONGEST_DELAY`].
 const FIRST_DELAY: Duration = Duration::from_secs(5);
 const LONGEST_DELAY: Duration = Duration::from_mins(10);
 /// The delay before a job is tried again whose change another process reviews.
 const BUSY_DELAY: Duration = Duration::from_secs(5);
-
-/// The place of the repositories that a worker may review.
-#[derive(Debug, Clone)]
-pub(super) enum WorkerRepos {
-    /// Those below this folder.
-    Below(PathBuf),
-    /// Any of this machine: whoever can write to the queue's file can read them.
-    Any,
-}
-
-impl WorkerRepos {
-    /// Returns the folder of a repository, or the reason why this worker does not review it.
-    fn find(&self, name: &str) -> Result<PathBuf, String> {
-        let shown = strip_line(name);
-        match self {
-            Self::Any if Path::new(name).is_absolute() => Ok(PathBuf::from(name)),
-            Self::Any => Err(format!("{shown:?} is not an absolute path: start the worker with --repos DIR")),
-            Self::Below(root) => {
-                let found = files::real_path(root).and_then(|root| Ok((files::real_path(&root.join(name))?, root)));
-                let (path, root) = found.map_err(|error| error.to_string())?;
-                let is_below = path.starts_with(&root) && path != root;
-                if is_below { Ok(path) } else { Err(format!("{shown:?} is not below the worker's --repos")) }
-            }
-        }
-    }
-}
 
 /// The end of a job, with the row of its review.
 pub(super) struct EndedJob {
@@ -57,14 +34,25 @@ pub(super) struct EndedJob {
 }
 
 /// Reviews the change of a job. It ends early, and what it has is saved, when `run`'s cancellation stops.
-pub(super) async fn run_job(run: Arc<BatchRun>, job: LeasedJob, repos: WorkerRepos, cancel: Cancel) -> EndedJob {
-    let request = match &job.request {
-        Ok(request) => request,
+pub(super) async fn run_job(
+    run: Arc<BatchRun>,
+    queue: JobQueue,
+    job: LeasedJob,
+    repos: WorkerRepos,
+    cancel: Cancel,
+) -> EndedJob {
+    let request = match &job.work {
+        Ok(JobWork::Review(request)) => request,
+        Ok(JobWork::Add(selection)) => {
+            let added = Box::pin(add_scheduled(queue, selection, &repos, run.for_posting().1, &cancel)).await;
+            let end = added.map(|outcome| JobEnd::Done(serde_json::json!({ "outcome": outcome })));
+            return EndedJob { end: end.unwrap_or_else(|error| failed(&error, job.attempts)), entry: None };
+        }
         Err(reason) => return dead(reason),
     };
-    let item = match item(request, &repos) {
+    let item = match item(request, &repos, &run, &cancel).await {
         Ok(item) => item,
-        Err(reason) => return dead(&reason),
+        Err(error) => return EndedJob { end: failed(&error, job.attempts), entry: None },
     };
     let reviewed = Arc::clone(&run).review_item(0, &item).await;
     let entry = match reviewed {
@@ -98,16 +86,33 @@ fn dead(reason: &str) -> EndedJob {
     EndedJob { end: JobEnd::Dead(strip_line(reason)), entry: None }
 }
 
-fn item(request: &JobRequest, repos: &WorkerRepos) -> Result<BatchItem, String> {
+/// Decides what an error before the review means for its job.
+fn failed(error: &AppError, attempts: i64) -> JobEnd {
+    let reason = strip_line(&error.to_string());
+    let is_passing = matches!(error.exit_code(), 3 | 130);
+    if is_passing { JobEnd::Retry(reason, delay(attempts)) } else { JobEnd::Dead(reason) }
+}
+
+async fn item(
+    request: &JobRequest,
+    repos: &WorkerRepos,
+    run: &BatchRun,
+    cancel: &Cancel,
+) -> Result<BatchItem, AppError> {
     let directory = match &request.scope {
         ReviewScope::Pull(_) => PathBuf::from("/"),
-        ReviewScope::Branch { .. } | ReviewScope::Commit(_) | ReviewScope::Range { .. } => {
-            repos.find(&request.repository)?
+        scope @ (ReviewScope::Branch { .. } | ReviewScope::Commit(_) | ReviewScope::Range { .. }) => {
+            let needed = NeededChange { scope: scope.clone(), commits: request.commits.clone() };
+            let found = repos.find(&request.repository, Some(needed), run.for_posting().1, cancel).await?;
+            if found.is_fetched {
+                run.forget_repository(&found.directory);
+            }
+            found.directory
         }
         ReviewScope::Staged
         | ReviewScope::Uncommitted
         | ReviewScope::BranchWithWorktree { .. }
-        | ReviewScope::Patch(_) => return Err("a job reviews commits or a pull request only".to_owned()),
+        | ReviewScope::Patch(_) => return Err(QueueUseError::NoCommits.into()),
     };
     Ok(BatchItem {
         repository: strip_line(&request.repository),
@@ -177,38 +182,9 @@ async fn post_run(run: Arc<BatchRun>, id: String, cancel: Cancel) -> Result<(), 
     }
 }
 
-impl WorkerRepos {
-    /// Decides which repositories a worker may review.
-    pub(super) fn new(repos: Option<PathBuf>, is_server: bool) -> Result<Self, QueueUseError> {
-        match repos {
-            Some(folder) => Ok(Self::Below(files::real_path(&folder)?)),
-            None if is_server => Err(QueueUseError::NoFolder),
-            None => Ok(Self::Any),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_repository_outside_of_the_folder_is_not_reviewed() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["repos/a", "outside"] {
-            std::fs::create_dir_all(folder.path().join(name)).unwrap();
-        }
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(folder.path().join("outside"), folder.path().join("repos/link")).unwrap();
-        let repos = WorkerRepos::new(Some(folder.path().join("repos")), true).unwrap();
-        assert!(repos.find("a").unwrap().ends_with("repos/a"));
-        let outside = folder.path().join("outside").to_string_lossy().into_owned();
-        for name in ["", ".", "..", "../outside", "link", "missing", "a\0b", outside.as_str()] {
-            assert!(repos.find(name).is_err(), "{name:?}");
-        }
-        assert!(WorkerRepos::Any.find("relative").is_err());
-        assert!(matches!(WorkerRepos::new(None, true), Err(QueueUseError::NoFolder)));
-    }
 
     #[test]
     fn what_cannot_be_reviewed_is_dead_and_what_failed_is_tried_again() {

@@ -183,7 +183,7 @@ mod tests {
         metrics.retry();
         metrics.dead();
         let queue =
-            QueueStatus { jobs: [(JobState::Dead, 3)].into(), oldest_waiting_ms: Some(1500), is_drained: false };
+            QueueStatus { jobs: [(JobState::Dead, 3)].into(), oldest_waiting_ms: Some(1500), ..QueueStatus::default() };
         insta::assert_snapshot!(metrics.render(Some(&queue)));
     }
 }

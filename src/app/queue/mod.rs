@@ -4,15 +4,19 @@
 //! is resumed, and a change that was reviewed is served.
 
 mod add;
+mod budget;
 mod error;
 mod job;
 mod metrics;
+mod repos;
+mod schedule;
 mod webhook;
 mod worker;
 
 pub use add::{AddRequest, AddedJobs, add_jobs};
 pub use error::QueueUseError;
 pub use metrics::WorkerMetrics;
+pub use schedule::{ScheduleRequest, set_schedule};
 pub use webhook::{WebhookAnswer, WebhookDelivery, WebhookReceiver, WebhookSetupError};
 pub use worker::{WorkerEvent, WorkerEventSink, WorkerReport, WorkerRequest, run_worker, worker_name};
 
@@ -23,7 +27,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
 use crate::app::context::error::AppError;
-use crate::domain::queue::{JobId, JobRecord, JobState, NewJob, QueueStatus};
+use crate::domain::queue::{JobId, JobRecord, JobState, NewJob, QueueBudget, QueueStatus, ScheduleRecord};
 use crate::queue::{JobQueue, QueueError};
 use crate::sys::blocking::Workers;
 use crate::sys::cancel::Cancel;
@@ -110,6 +114,22 @@ impl QueueHandle {
     /// Stops workers from taking jobs, or lets them take jobs again.
     pub fn drain(&self, on: bool) -> Result<(), AppError> {
         Ok(self.jobs.drain(on).map_err(QueueUseError::from)?)
+    }
+
+    /// Lists the schedules, those that are due first first.
+    pub fn schedules(&self) -> Result<Vec<ScheduleRecord>, AppError> {
+        Ok(self.jobs.schedules().map_err(QueueUseError::from)?)
+    }
+
+    /// Removes a schedule.
+    pub fn remove_schedule(&self, name: &str) -> Result<(), AppError> {
+        let is_there = self.jobs.remove_schedule(name).map_err(QueueUseError::from)?;
+        if is_there { Ok(()) } else { Err(QueueUseError::UnknownSchedule(name.to_owned()).into()) }
+    }
+
+    /// Sets the budget that all workers share, or removes it.
+    pub fn set_budget(&self, budget: Option<&QueueBudget>) -> Result<(), AppError> {
+        Ok(self.jobs.set_budget(budget).map_err(QueueUseError::from)?)
     }
 
     /// Removes jobs that ended at least this long ago; returns their number.

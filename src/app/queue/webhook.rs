@@ -13,7 +13,7 @@ use sha2::Sha256;
 
 use super::QueueHandle;
 use crate::domain::forge::{PullSpecifier, RepoName};
-use crate::domain::queue::{JobRequest, NewJob, pull_version};
+use crate::domain::queue::{JobRequest, JobWork, NewJob, pull_version};
 use crate::domain::request::ReviewScope;
 use crate::domain::secret::Secret;
 use crate::domain::text::{shorten, strip_line};
@@ -220,8 +220,10 @@ impl WebhookReceiver {
         };
         let title = shorten(&strip_line(&format!("{name} {}", payload.pull_request.title)), LONGEST_NAME);
         let scope = ReviewScope::Pull(pull);
-        let request = JobRequest { repository: String::new(), name: title, scope, post: self.post };
-        Ok(NewJob { key: request.key(&pull_version(&payload.pull_request.base.name, head)), request, priority: 0 })
+        let request =
+            JobRequest { repository: String::new(), name: title, scope, commits: Vec::new(), post: self.post };
+        let key = request.key(&pull_version(&payload.pull_request.base.name, head));
+        Ok(NewJob { key, work: JobWork::Review(request), priority: 0 })
     }
 }
 

@@ -12,32 +12,41 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use tokio::task::JoinSet;
 
+use super::budget::{BudgetGate, WorkerShare};
 use super::error::QueueUseError;
-use super::job::{EndedJob, WorkerRepos, run_job};
+use super::job::{EndedJob, run_job};
 use super::metrics::WorkerMetrics;
-use crate::app::batch::{BatchRequest, BatchRun, begin_worker};
+use super::repos::WorkerRepos;
+use crate::app::batch::{BatchRequest, BatchRun, begin_worker, is_provider_fault};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::domain::batch::{BatchEntry, BatchEvent, BatchEventSink, BatchOutcome};
 use crate::domain::event::Event;
+use crate::domain::id::hex;
 use crate::domain::queue::{JobId, JobState};
 use crate::domain::text::strip_line;
-use crate::queue::{JobEnd, JobQueue, LeaseState, LeasedJob, QueueError};
+use crate::queue::{ActiveWorkers, JobEnd, JobQueue, LeaseState, LeasedJob, QueueError};
+use crate::review::BudgetPool;
 use crate::sys::cancel::Cancel;
 use crate::sys::database::DatabaseAddress;
 use crate::sys::{blocking, clock};
 
 /// The delay before an empty queue is looked at again.
 const IDLE: Duration = Duration::from_millis(500);
+/// The delay before the schedules are looked at again.
+const SCHEDULES: Duration = Duration::from_secs(1);
 /// The time for which the end of a job is written on, also after an interrupt.
 const END: Duration = Duration::from_secs(90);
+
+/// The notice of a worker that takes no jobs because of the budget of its queue.
+const CLOSED: &str = "the budget of the queue is used up: jobs are left waiting (see `review queue status`)";
 
 /// The request for a worker.
 #[derive(Debug, Clone)]
 pub struct WorkerRequest {
     /// The address of the queue.
     pub queue: String,
-    /// The folder below which the repositories are.
+    /// The folder or the address below which the repositories are.
     pub repos: Option<PathBuf>,
     /// The name under which the worker has its jobs.
     pub name: String,
@@ -128,7 +137,11 @@ impl BatchEventSink for ReviewEvents {
 /// All that the jobs of a worker need.
 struct Worker {
     queue: JobQueue,
+    /// The token of this worker, which no other has.
+    token: String,
     reviews: BatchRun,
+    /// The budget that its reviews spend from.
+    pool: BudgetPool,
     repos: WorkerRepos,
     events: Arc<dyn WorkerEventSink>,
     metrics: Arc<WorkerMetrics>,
@@ -147,52 +160,120 @@ pub async fn run_worker(
     cancel: Cancel,
 ) -> Result<WorkerReport, AppError> {
     let address = DatabaseAddress::parse(&request.queue).map_err(QueueUseError::from)?;
-    let repos = WorkerRepos::new(request.repos, address.is_server())?;
+    let repos = WorkerRepos::new(request.repos, address.is_server(), &around)?;
     let shown = address.to_string();
     let queue = blocking::run("opening the queue", &cancel, move || JobQueue::open(&address)).await?;
     let queue = queue.map_err(QueueUseError::from)?;
     let jobs = request.reviews.jobs.max(1);
-    let reviews = begin_worker(request.reviews, around, Arc::new(ReviewEvents(Arc::clone(&events))), &cancel)?;
+    let token = hex(uuid::Uuid::new_v4().as_bytes());
+    let share = Box::new(WorkerShare::new(queue.clone(), token.clone()));
+    let sink = Arc::new(ReviewEvents(Arc::clone(&events)));
+    let (reviews, pool) = begin_worker(request.reviews, around, sink, share, &cancel)?;
     events.emit_worker(WorkerEvent::Started { worker: request.name.clone(), queue: shown, jobs });
     let (lease, name) = (request.lease, request.name);
-    let worker = Arc::new(Worker { queue, reviews, repos, events, metrics, lease, name, cancel: cancel.clone() });
-    let (mut report, mut running) = (WorkerReport::default(), JoinSet::new());
-    while !cancel.is_stopped() {
-        if worker.reviews.is_budget_exhausted() {
-            let text = "the budget is used up, so no more jobs are taken (raise it with --max-tokens or --max-cost)";
-            worker.events.emit_worker(WorkerEvent::Notice { text: text.to_owned() });
-            report.is_out_of_budget = true;
-            break;
-        }
-        while running.len() >= jobs {
-            count(&mut report, running.join_next().await.as_ref());
-        }
-        // Those whose workers died again and again are dead, and somebody has to say so.
-        report.dead += worker.ask("looking for ended leases", JobQueue::free_expired).await.unwrap_or(0);
-        match worker.take().await {
-            Some(job) => {
-                running.spawn(Arc::clone(&worker).work_on(job));
+    let worker = Worker { queue, token, reviews, pool, repos, events, metrics, lease, name, cancel: cancel.clone() };
+    let worker = Arc::new(worker);
+    worker.join_others().await?;
+    let beats = tokio::spawn(Arc::clone(&worker).keep_beating());
+    let report = Arc::clone(&worker).take_jobs(jobs, request.until_empty).await;
+    beats.abort();
+    let token = worker.token.clone();
+    worker.ask("leaving the queue", move |queue| queue.leave(&token)).await;
+    report
+}
+
+impl Worker {
+    /// Takes and reviews jobs until it is to end, and waits for those that run.
+    async fn take_jobs(self: Arc<Self>, jobs: usize, until_empty: bool) -> Result<WorkerReport, AppError> {
+        let mut gate = BudgetGate::new(self.reviews.clone(), self.pool.clone());
+        let (mut report, mut running, mut is_closed) = (WorkerReport::default(), JoinSet::new(), false);
+        let (mut ended, mut looked) = (Ok(()), None::<Instant>);
+        while !self.cancel.is_stopped() {
+            if self.reviews.is_budget_exhausted() {
+                self.say("the budget is used up, so no more jobs are taken (raise it with --max-tokens or --max-cost)");
+                report.is_out_of_budget = true;
+                break;
             }
-            None if request.until_empty && running.is_empty() && worker.is_empty().await => break,
-            None => {
-                let idle = blocking::unless_stopped(&cancel, tokio::time::sleep(IDLE));
-                tokio::select! {
-                    ended = running.join_next(), if !running.is_empty() => count(&mut report, ended.as_ref()),
-                    _ = idle => {}
+            while running.len() >= jobs {
+                count(&mut report, running.join_next().await.as_ref());
+            }
+            if looked.is_none_or(|at| at.elapsed() >= SCHEDULES) {
+                self.ask("looking at the schedules", JobQueue::add_due).await;
+                looked = Some(Instant::now());
+            }
+            // Those whose workers died again and again are dead, and somebody has to say so.
+            report.dead += self.ask("looking for ended leases", JobQueue::free_expired).await.unwrap_or(0);
+            let budget = self.ask("reading the budget", JobQueue::budget).await;
+            let reviews = match budget.map(|budget| gate.open(budget)).transpose() {
+                Ok(reviews) => reviews,
+                Err(error) => {
+                    ended = Err(error);
+                    break;
+                }
+            };
+            if reviews.as_ref().is_some_and(|reviews| reviews.is_none() != is_closed) {
+                is_closed = !is_closed;
+                self.say(if is_closed { CLOSED } else { "jobs are taken again" });
+            }
+            let reviews = reviews.flatten();
+            let may_take = reviews.is_some() && self.reviews.provider_pause().is_none();
+            let job = if may_take { self.take().await } else { None };
+            match (job, reviews) {
+                (Some(job), Some(reviews)) => drop(running.spawn(Arc::clone(&self).work_on(job, reviews))),
+                _ if until_empty && running.is_empty() && (is_closed || self.is_empty().await) => {
+                    report.is_out_of_budget = is_closed && !self.is_empty().await;
+                    break;
+                }
+                _ => {
+                    let idle = blocking::unless_stopped(&self.cancel, tokio::time::sleep(IDLE));
+                    tokio::select! {
+                        ended = running.join_next(), if !running.is_empty() => count(&mut report, ended.as_ref()),
+                        _ = idle => {}
+                    }
                 }
             }
         }
+        if self.cancel.is_stopped() {
+            self.events.emit_worker(WorkerEvent::Draining);
+        }
+        while let Some(ended) = running.join_next().await {
+            count(&mut report, Some(&ended));
+        }
+        if let Some(savings) = self.reviews.finish_batches().await {
+            self.say(&savings.to_string());
+        }
+        ended.map(|()| report)
     }
-    if cancel.is_stopped() {
-        worker.events.emit_worker(WorkerEvent::Draining);
+
+    fn say(&self, text: &str) {
+        self.events.emit_worker(WorkerEvent::Notice { text: text.to_owned() });
     }
-    while let Some(ended) = running.join_next().await {
-        count(&mut report, Some(&ended));
+
+    /// Says that this worker is at work, and divides the rate limits among all that are.
+    async fn beat(&self) -> Option<ActiveWorkers> {
+        let (token, lease) = (self.token.clone(), self.lease);
+        let active = self.ask("counting the workers", move |queue| queue.beat(&token, lease)).await;
+        if let Some(active) = active {
+            self.reviews.share_rates(active.count);
+        }
+        active
     }
-    if let Some(savings) = worker.reviews.finish_batches().await {
-        worker.events.emit_worker(WorkerEvent::Notice { text: savings.to_string() });
+
+    /// Joins the other workers. With a rate limit, waits until they know of this one: it takes its part of what they have.
+    async fn join_others(&self) -> Result<(), AppError> {
+        let is_limited = self.reviews.is_rate_limited()?;
+        while self.beat().await.is_some_and(|active| active.unaware > 0) && is_limited && !self.cancel.is_stopped() {
+            let _ = blocking::unless_stopped(&self.cancel, tokio::time::sleep(IDLE)).await;
+        }
+        Ok(())
     }
-    Ok(report)
+
+    async fn keep_beating(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(self.lease / 3).await;
+            self.beat().await;
+        }
+    }
 }
 
 /// Counts a job by the state in which the queue has it now.
@@ -240,14 +321,14 @@ impl Worker {
     }
 
     /// Reviews a job while its lease is renewed, and writes its end down; returns the state that the queue has.
-    async fn work_on(self: Arc<Self>, job: LeasedJob) -> Option<JobState> {
-        let name = job.request.as_ref().map_or_else(|_| "?".to_owned(), |request| strip_line(&request.name));
+    async fn work_on(self: Arc<Self>, job: LeasedJob, reviews: BatchRun) -> Option<JobState> {
+        let name = job.work.as_ref().map_or_else(|_| "?".to_owned(), |work| strip_line(&work.name()));
         self.events.emit_worker(WorkerEvent::Taken { job: job.id.clone(), name, attempt: job.attempts });
         self.metrics.running(1);
         let started = Instant::now();
         let stop = Cancel::never();
-        let reviews = self.reviews.within(stop.clone());
-        let review = Box::pin(run_job(reviews, job.clone(), self.repos.clone(), stop.clone()));
+        let reviews = reviews.within(stop.clone());
+        let review = Box::pin(run_job(reviews, self.queue.clone(), job.clone(), self.repos.clone(), stop.clone()));
         let (EndedJob { end, entry }, lease) = self.keep_lease(&job, &stop, review).await;
         let end = match lease {
             LeaseState::Canceled => JobEnd::Canceled,
@@ -255,6 +336,22 @@ impl Worker {
             LeaseState::Held | LeaseState::Lost if stop.is_stopped() => JobEnd::Release(Duration::ZERO),
             LeaseState::Held | LeaseState::Lost => end,
         };
+        let is_partial = entry.as_ref().is_some_and(|entry| entry.outcome != BatchOutcome::Complete);
+        let end = match end {
+            // Nothing is wrong with the job: it waits for another budget, and is resumed.
+            JobEnd::Done(_) | JobEnd::Retry(..) if is_partial && self.pool.is_refused() => {
+                JobEnd::Release(Duration::ZERO)
+            }
+            // The provider is dead, whatever it is asked. Another job tries it the next time.
+            JobEnd::Retry(..) if entry.as_deref().is_some_and(is_provider_fault) => match self.reviews.provider_pause()
+            {
+                Some(pause) => JobEnd::Release(pause * 2),
+                None => end,
+            },
+            end => end,
+        };
+        let pool = self.pool.clone();
+        let _ = blocking::run("settling the budget", &Cancel::after(END), move || pool.settle()).await;
         let (own, written) = (job.clone(), end.clone());
         let state = self.ask("ending a job", move |queue| queue.end(&own, &written)).await.flatten();
         let took = started.elapsed();

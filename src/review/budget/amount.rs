@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BudgetLimits, SLACK};
+use super::{BudgetLimits, SHARERS, SLACK};
 use crate::domain::money::Money;
 use crate::domain::review::StopReason;
 use crate::llm::{Prices, TurnUsage};
@@ -37,9 +37,11 @@ pub(super) const ENDLESS: Money = Money::from_nanos(u64::MAX);
 
 /// Tokens sent, and the cost including responses. The cost is zero if money is not limited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::review) struct Amount {
-    pub(in crate::review) tokens: u64,
-    pub(in crate::review) cost: Money,
+pub struct Amount {
+    /// Tokens sent.
+    pub tokens: u64,
+    /// Money.
+    pub cost: Money,
 }
 
 impl Amount {
@@ -114,6 +116,12 @@ impl BudgetLimits {
             prices.max_input_price().for_tokens(tokens).plus(prices.output.for_tokens(answered))
         });
         Amount { tokens, cost }
+    }
+
+    /// Returns room for a request of this size, its response and what usually follows: of a budget that is taken in parts, so much is taken at once.
+    pub(super) fn room_for(&self, size: u64) -> Amount {
+        let output = u64::from(self.max_output);
+        self.amount(size.saturating_mul(2).saturating_add(output).min(self.window), output).times(SHARERS)
     }
 
     /// Returns the limits at the prices of another model.

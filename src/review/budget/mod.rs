@@ -19,10 +19,9 @@ use crate::domain::review::StopReason;
 use crate::domain::run::Usage;
 use crate::llm::TurnUsage;
 
-pub use amount::CostLimit;
-pub use pool::BudgetPool;
+pub use amount::{Amount, CostLimit};
+pub use pool::{BudgetPool, BudgetSource};
 
-pub(super) use amount::Amount;
 pub(super) use describe::describe_limit;
 pub(super) use shared::{BudgetShare, SharedBudget};
 pub(super) use unbilled::UnbilledAttempts;
@@ -243,7 +242,7 @@ impl ConversationBudget {
         if size.saturating_add(answer.min(landing)) > self.limits.planned() {
             return TurnPermit::Nothing(StopReason::WindowLimit);
         }
-        let _held = self.share.hold_pool();
+        let _held = self.share.hold_pool(self.limits.room_for(size));
         let last = size.saturating_add(if self.has_competitors() { LAST_WORDS } else { 0 });
         let last_turn = self.last_turn(size, last);
         if let Err(limit) = self.share.check_final_turn(last_turn) {
@@ -428,6 +427,9 @@ impl ConversationBudget {
 
     /// Describes a limit.
     pub(super) fn describe_limit(&self, ended: StopReason) -> String {
+        if self.share.is_pool_refused() && matches!(ended, StopReason::TokenLimit | StopReason::CostLimit) {
+            return "the budget of the queue was used up (raise it with `review queue limit`)".to_owned();
+        }
         if self.share.is_pool_exhausted() {
             let flag = match ended {
                 StopReason::TokenLimit => Some("--max-tokens"),

@@ -75,7 +75,12 @@ impl SharedBudget {
 
     /// Creates such a budget, bounded also by what other runs leave in the pool.
     pub(in crate::review) fn in_pool(limits: BudgetLimits, sizes: &[u64], pool: Option<&BudgetPool>) -> Self {
-        let member = pool.map(BudgetPool::join);
+        let member = pool.map(|pool| {
+            // Twice the minimum of all parts: of a larger budget, that much is taken before they are promised anything.
+            let needs = sizes.iter().map(|size| limits.least(*size)).fold(Amount::default(), Amount::plus).times(2);
+            drop(pool.hold(needs.min_each(limits.total())));
+            pool.join()
+        });
         // The part that verification may reserve is promised to no conversation.
         let total = total_of(&limits, member.as_ref());
         let mut left = total.saturating_sub(total.part(PROMISED));
@@ -113,7 +118,8 @@ impl SharedBudget {
         size: u64,
         left: Option<Duration>,
     ) -> Result<BudgetShare, StopReason> {
-        let _held = self.pool.as_ref().map(BudgetPool::hold);
+        let room = self.account().limits.room_for(size);
+        let _held = self.pool.as_ref().map(|pool| pool.hold(room));
         let mut account = self.account();
         let need = account.end_promise(unit, size);
         if !account.shares.is_empty() {
@@ -141,6 +147,7 @@ impl SharedBudget {
         account.turns += turns;
         account.spent = account.spent.plus(known);
         account.usage = account.usage.plus(*usage);
+        account.pool.iter().for_each(|pool| pool.add_recorded(known));
         account.publish();
     }
 
@@ -212,9 +219,9 @@ impl BudgetShare {
         account.taken(Some(self.at)).plus(last).check_within(account.total())
     }
 
-    /// Keeps other runs of the pool from reserving anything until the guard is dropped.
-    pub(super) fn hold_pool(&self) -> Option<MutexGuard<'_, ()>> {
-        self.shared.pool.as_ref().map(BudgetPool::hold)
+    /// Keeps other runs of the pool from reserving anything until the guard is dropped; see [`BudgetPool::hold`].
+    pub(super) fn hold_pool(&self, room: Amount) -> Option<MutexGuard<'_, ()>> {
+        self.shared.pool.as_ref().map(|pool| pool.hold(room))
     }
 
     /// Checks whether other runs spend from the same budget.
@@ -227,6 +234,11 @@ impl BudgetShare {
         if let Some(pool) = &self.shared.pool {
             pool.mark_exhausted();
         }
+    }
+
+    /// Checks whether the source of the pool had no more.
+    pub(super) fn is_pool_refused(&self) -> bool {
+        self.shared.pool.as_ref().is_some_and(BudgetPool::is_refused)
     }
 
     /// Checks whether those have used it up.

@@ -76,6 +76,16 @@ impl ProviderEnvironment {
         &self.table
     }
 
+    /// The first wait between attempts, in tests.
+    pub(in crate::app) fn test_wait(&self) -> Option<Duration> {
+        self.first_wait
+    }
+
+    /// Divides the rate limits of the settings among this many processes.
+    pub(in crate::app) fn share_rates(&self, sharers: u32) {
+        self.paces.share(sharers);
+    }
+
     /// Adds a placeholder key for a provider without one, to preview a review that would have one.
     pub(in crate::app) fn with_a_key_for(&self, provider: &str) -> Self {
         let mut with = self.clone();
