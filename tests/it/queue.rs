@@ -345,7 +345,7 @@ fn repositories_below_an_address_are_fetched_when_something_is_missing() {
         program.run(["queue", "add", "--repos", &url, "--repository", name, "--all-branches", "--target", "main"])
     };
     add("team/demo").ended(0);
-    for name in ["../demo", "/team/demo", "team//demo", "-x", "team/\u{7f}demo"] {
+    for name in ["../demo", "/team/demo", "team//demo", "team/-x", "team/\u{7f}demo"] {
         assert!(add(name).ended(2).stderr.contains("is not the name of a repository"), "{name:?}");
     }
     let missing = add("team/none").ended(2);
