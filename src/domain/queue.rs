@@ -331,6 +331,7 @@ mod tests {
             repository: String::new(),
             name: name.to_owned(),
             scope: ReviewScope::Pull(repository.parse().unwrap()),
+            commits: Vec::new(),
             post: true,
         };
         let (listed, delivered) = (pull("octo/demo#7", "#7 Add a"), pull("Octo/Demo#7", "Octo/Demo#7 Add a"));

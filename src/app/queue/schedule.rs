@@ -41,10 +41,10 @@ pub struct ScheduleRequest {
 
 /// Adds a schedule to a queue, or replaces the one of that name. It blocks.
 pub fn set_schedule(request: ScheduleRequest) -> Result<(), AppError> {
-    let address = DatabaseAddress::parse(&request.queue);
+    let address = DatabaseAddress::parse(&request.queue).map_err(QueueUseError::from)?;
     let repository = match request.repository {
         Some(name) => name,
-        None if matches!(address, DatabaseAddress::Server(_)) => return Err(QueueUseError::NoName.into()),
+        None if address.is_server() => return Err(QueueUseError::NoName.into()),
         None => path_of(&Repo::open(&request.changes.directory)?)?,
     };
     let choice = ScheduledSelection {
@@ -90,11 +90,11 @@ pub(super) async fn add_scheduled(
         priority: selection.priority,
         post: selection.post,
     };
-    let AddedJobs { added, known, left_out } =
+    let AddedJobs { added, known, failed, .. } =
         add_to(move || Ok(queue), false, request, around.clone(), cancel.clone()).await?;
-    let first = left_out.first().map(|first| {
+    let first = failed.first().map(|first| {
         let (name, reason) = (strip_line(&first.name), strip_line(&first.reason));
-        format!(", {} left out ({name}: {reason})", left_out.len())
+        format!(", {} not added ({name}: {reason})", failed.len())
     });
     Ok(format!("added {added}, {known} were there{}", first.unwrap_or_default()))
 }
