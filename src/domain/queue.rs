@@ -291,6 +291,7 @@ impl QueueBudget {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
 fn in_dollars<S: Serializer>(cost: &Money, out: S) -> Result<S::Ok, S::Error> {
     cost.usd().serialize(out)
 }

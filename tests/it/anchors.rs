@@ -129,10 +129,11 @@ fn all_languages_at_once_and_far_down_in_renamed_files() {
 #[test]
 fn what_was_deleted_is_anchored_in_the_old_file() {
     let repo = TestRepo::new();
-    let test = "from sums import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n\n\ndef test_add_nothing():\n    assert add(0, 0) == 0\n";
-    repo.write("sums.py", "def add(a, b):\n    return a + b\n").write("tests/test_sums.py", test).commit("begin");
-    repo.branch("feature").write("sums.py", "def add(a, b):\n    return b + a\n").remove("tests/test_sums.py");
-    repo.commit("lose the tests");
+    let rules = "class Rules {\n    @PreAuthorize(\"hasAuthority('ADMIN')\")\n    public void deleteRule(String id) {\n        service.delete(id);\n    }\n}\n";
+    repo.write("src/main/java/Rules.java", rules).commit("begin");
+    repo.branch("feature")
+        .write("src/main/java/Rules.java", rules.replace("    @PreAuthorize(\"hasAuthority('ADMIN')\")\n", ""));
+    repo.commit("lose the check");
     let (code, review) = Program::in_folder(repo.root()).review("--target main --hints");
     assert_eq!((code, review["outcome"].as_str()), (0, Some("complete")));
     let findings = review["findings"].as_array().expect("findings");

@@ -126,6 +126,11 @@ impl BatchRun {
         Arc::new(Self { limited: cancel, ..self.clone() })
     }
 
+    /// Checks whether the budget that several workers share has refused a turn.
+    pub(in crate::app) fn is_budget_refused(&self) -> bool {
+        self.around.providers.pool.as_ref().is_some_and(crate::review::BudgetPool::is_refused)
+    }
+
     /// Checks whether the reviews have spent what they may.
     pub(in crate::app) fn is_budget_exhausted(&self) -> bool {
         self.around.providers.pool.as_ref().is_some_and(crate::review::BudgetPool::is_exhausted)

@@ -125,7 +125,7 @@ pub async fn run_batch(
         output::create(output)?;
     }
 
-    let (jobs, shard, shared) = (request.jobs, request.shard, SharedState::new(&around));
+    let (jobs, shard) = (request.jobs, request.shard);
     let run = Arc::new(BatchRun {
         request: Arc::new(request),
         around,

@@ -63,7 +63,7 @@ pub(super) async fn run_job(
         }
         ItemEnd::Entry(entry) => entry,
     };
-    let end = end_of(&entry, job.attempts, run.is_budget_exhausted());
+    let end = end_of(&entry, job.attempts, run.is_budget_exhausted() || run.is_budget_refused());
     let end = match (end, &entry.run) {
         (JobEnd::Done(_), Some(id)) if request.post && !cancel.is_stopped() => {
             match post_run(Arc::clone(&run), id.to_string(), cancel.clone()).await {
@@ -131,7 +131,7 @@ fn end_of(entry: &BatchEntry, attempts: i64, is_budget_exhausted: bool) -> JobEn
     let reason = || entry.reason.clone().unwrap_or_else(|| entry.outcome.as_str().to_owned());
     let retry = || JobEnd::Retry(reason(), delay(attempts));
     match (entry.outcome, entry.ended) {
-        // The worker has spent what it may; nothing is wrong with the job.
+        // Nothing is wrong with the job: it waits for another budget, and is resumed.
         (BatchOutcome::Incomplete | BatchOutcome::Failed, Some(TokenLimit | CostLimit)) if is_budget_exhausted => {
             JobEnd::Release(BUSY_DELAY)
         }

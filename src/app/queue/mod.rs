@@ -45,9 +45,11 @@ const RECENT: Duration = Duration::from_secs(1);
 pub struct QueueHandle {
     jobs: JobQueue,
     workers: Workers,
-    /// The last count for a server, `None` if the queue was away, and its time.
-    counted: Arc<Mutex<Option<(Instant, Option<QueueStatus>)>>>,
+    counted: Arc<Mutex<Option<LastCount>>>,
 }
+
+/// The time of the last count for a server, and the count; `None` if the queue was away.
+type LastCount = (Instant, Option<QueueStatus>);
 
 impl QueueHandle {
     /// Opens the queue at an address: `postgres://…`, or the path of a file, which is created.

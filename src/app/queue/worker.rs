@@ -336,12 +336,7 @@ impl Worker {
             LeaseState::Held | LeaseState::Lost if stop.is_stopped() => JobEnd::Release(Duration::ZERO),
             LeaseState::Held | LeaseState::Lost => end,
         };
-        let is_partial = entry.as_ref().is_some_and(|entry| entry.outcome != BatchOutcome::Complete);
         let end = match end {
-            // Nothing is wrong with the job: it waits for another budget, and is resumed.
-            JobEnd::Done(_) | JobEnd::Retry(..) if is_partial && self.pool.is_refused() => {
-                JobEnd::Release(Duration::ZERO)
-            }
             // The provider is dead, whatever it is asked. Another job tries it the next time.
             JobEnd::Retry(..) if entry.as_deref().is_some_and(is_provider_fault) => match self.reviews.provider_pause()
             {

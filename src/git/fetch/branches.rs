@@ -45,7 +45,7 @@ impl RepositoryBase {
         let is_remote = || RemoteAddress::parse(&format!("{}/", text.trim_end_matches('/'))).is_some();
         let protocol = match scheme.to_ascii_lowercase().as_str() {
             "file" if rest.starts_with('/') => "file",
-            "ssh" if is_remote() && !rest.split('/').next().is_some_and(|host| password_in(host)) => "ssh",
+            "ssh" if is_remote() && !rest.split('/').next().is_some_and(password_in) => "ssh",
             "https" | "http" if is_remote() => match Transport::of(text) {
                 Ok(transport) => transport.word(),
                 Err(FetchError::Address { why }) => return Err(fault(why)),
@@ -76,7 +76,7 @@ impl RepositoryBase {
             !part.is_empty()
                 && !part.starts_with(['.', '-'])
                 && !part.ends_with('.')
-                && !part.ends_with(".lock")
+                && !part.to_ascii_lowercase().ends_with(".lock")
                 && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
         };
         if bare.len() > LONGEST_NAME || !bare.split('/').all(is_part) {
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn an_address_names_a_server_and_a_path_and_nothing_else() {
-        let parse = |text: &str| RepositoryBase::parse(text).map(|base| base.ok());
+        let parse = |text: &str| RepositoryBase::parse(text).map(Result::ok);
         for (text, server) in [
             ("https://git.example/team/", "https://git.example"),
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),

@@ -394,7 +394,7 @@ mod tests {
         lines.feed(b"one\r\n\nt", &mut add);
         lines.feed(b"wo\n", &mut add);
         for _ in 0..=FRAME / 65_536 {
-            lines.feed(&[b'x'; 65_536], &mut add);
+            lines.feed(&vec![b'x'; 65_536], &mut add);
         }
         lines.feed(b"\nlast", &mut add);
         assert!(lines.line.capacity() < 65_536);

@@ -141,7 +141,7 @@ impl BatchServerState {
                 let lines = (self.results)(&self.batches[at(file)]);
                 let is_error = |line: &&str| line.contains("\"error\":{") || line.contains("\"status_code\":4");
                 let wanted = lines.lines().filter(|line| is_error(line) == file.starts_with("errors"));
-                (200, wanted.map(|line| format!("{line}\n")).collect())
+                (200, wanted.flat_map(|line| [line, "\n"]).collect())
             }
             other => panic!("{other:?}"),
         }
@@ -165,7 +165,7 @@ fn messages_stream() -> String {
         json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": { "output_tokens": 100 } }),
         json!({ "type": "message_stop" }),
     ];
-    frames.iter().map(|frame| format!("data: {frame}\n\n")).collect()
+    frames.iter().flat_map(|frame| ["data: ".to_owned(), frame.to_string(), "\n\n".to_owned()]).collect()
 }
 
 fn message(text: &str) -> Value {
@@ -259,6 +259,8 @@ fn turns_of_one_window_share_a_batch_at_half_the_price_and_results_come_in_any_o
     assert_eq!(std::fs::read_dir(folder.path().join("batches")).unwrap().count(), 0, "nothing is left to be picked up");
 }
 
+type Spoil = Box<dyn Fn(&Item) -> String + Send + Sync>;
+
 #[test]
 fn one_bad_result_is_the_fault_of_its_turn_alone() {
     let twice = |item: &Item| succeeded(item) + &succeeded(item);
@@ -270,7 +272,6 @@ fn one_bad_result_is_the_fault_of_its_turn_alone() {
             line(id, json!({ "type": "errored", "error": error }))
         }
     };
-    type Spoil = Box<dyn Fn(&Item) -> String + Send + Sync>;
     let cases: Vec<(Spoil, &str, bool)> = vec![
         (Box::new(|_| String::new()), "has no result for it", true),
         (
@@ -439,13 +440,9 @@ fn a_provider_without_batches_is_asked_turn_by_turn_and_named() {
 #[test]
 fn a_request_for_which_a_whole_batch_is_refused_is_found() {
     let server = BatchServer::new(|items| {
-        let each = |item: &Item| match item.1.to_string().contains("unbearable") {
-            true => line(
-                &item.0,
-                json!({ "type": "errored", "error": { "type": "invalid_request_error", "message": "no" } }),
-            ),
-            false => succeeded(item),
-        };
+        let refusal = json!({ "type": "errored", "error": { "type": "invalid_request_error", "message": "no" } });
+        let is_refused = |item: &Item| item.1.to_string().contains("unbearable");
+        let each = |item: &Item| if is_refused(item) { line(&item.0, refusal.clone()) } else { succeeded(item) };
         items.iter().map(each).collect()
     });
     let answers = ask_server(&server, "anthropic", &["one", "unbearable", "two", "three"]);

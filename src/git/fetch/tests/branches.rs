@@ -42,27 +42,13 @@ fn a_repository_that_is_not_there_is_refused_and_nothing_of_its_settings_is_run(
     let job = job(&world);
     let error = fetch_branches(&job, "o/none", |_| false, &Cancel::never()).unwrap_err();
     assert!(matches!(error, FetchError::Branches { is_refused: true, .. }), "{error:?}");
+    world.commit("one");
+    world.git("work", &["push", "-q", "server", "HEAD:main"]);
     let canary = world.canary();
     std::fs::create_dir_all(world.at("hooks")).unwrap();
     std::fs::copy(world.at("canary"), world.at("hooks/reference-transaction")).unwrap();
     let evil = format!("[core]\n\thooksPath = {}\n\tfsmonitor = {}\n", world.at("hooks").display(), canary.display());
     std::fs::write(world.at("home/.gitconfig"), &evil).unwrap();
-    world.commit("one");
-    world.git(
-        "",
-        &[
-            "-C",
-            "work",
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "core.fsmonitor=false",
-            "push",
-            "-q",
-            "server",
-            "HEAD:main",
-        ],
-    );
     let (mirror, _) = fetch_branches(&job, "o/r", |_| false, &Cancel::never()).unwrap();
     std::fs::write(mirror.join("config"), format!("[core]\n\tbare = true\n{evil}")).unwrap();
     std::fs::create_dir_all(mirror.join("hooks")).unwrap();
