@@ -125,9 +125,10 @@ async fn item(
     })
 }
 
-/// Decides what the row of a review means for its job. Only what another attempt can mend is tried again: a resumed run goes on where it was.
+/// Decides what the row of a review means for its job. Only what another attempt can mend is tried again: a resumed run
+/// goes on where it was, with the time that is left of its limit.
 fn end_of(entry: &BatchEntry, attempts: i64, is_budget_exhausted: bool) -> JobEnd {
-    use StopReason::{CostLimit, Deadline, Interrupted, ProviderFault, RequestRefused, TokenLimit};
+    use StopReason::{CostLimit, Interrupted, ProviderFault, RequestRefused, TokenLimit};
     let reason = || entry.reason.clone().unwrap_or_else(|| entry.outcome.as_str().to_owned());
     let retry = || JobEnd::Retry(reason(), delay(attempts));
     match (entry.outcome, entry.ended) {
@@ -135,13 +136,11 @@ fn end_of(entry: &BatchEntry, attempts: i64, is_budget_exhausted: bool) -> JobEn
         (BatchOutcome::Incomplete | BatchOutcome::Failed, Some(TokenLimit | CostLimit)) if is_budget_exhausted => {
             JobEnd::Release(BUSY_DELAY)
         }
-        (BatchOutcome::Incomplete, Some(Interrupted | Deadline | ProviderFault | RequestRefused))
-            if attempts < MOST_ATTEMPTS =>
-        {
+        (BatchOutcome::Incomplete, Some(Interrupted | ProviderFault | RequestRefused)) if attempts < MOST_ATTEMPTS => {
             retry()
         }
         (BatchOutcome::Complete | BatchOutcome::Incomplete, _) => JobEnd::Done(batch::row(entry)),
-        (BatchOutcome::Failed, None | Some(Interrupted | Deadline | ProviderFault | RequestRefused)) => retry(),
+        (BatchOutcome::Failed, None | Some(Interrupted | ProviderFault | RequestRefused)) => retry(),
         // Interrupted, or the worker has spent what it may.
         (BatchOutcome::NotBegun, _) => JobEnd::Release(BUSY_DELAY),
         // What a later attempt may find otherwise: time-outs and servers that are away.
@@ -207,13 +206,13 @@ mod tests {
             BatchEntry { ended: Some(ended), ..row }
         };
         let retry = JobEnd::Retry("why".to_owned(), FIRST_DELAY);
-        for ended in [StopReason::Deadline, StopReason::ProviderFault, StopReason::RequestRefused] {
+        for ended in [StopReason::ProviderFault, StopReason::RequestRefused] {
             assert_eq!(end_of(&row(Incomplete, ended), 1, false), retry, "{ended:?}");
             assert_eq!(end_of(&row(Failed, ended), 1, false), retry, "{ended:?}");
             let last = end_of(&row(Incomplete, ended), MOST_ATTEMPTS, false);
             assert!(matches!(last, JobEnd::Done(_)), "what there is counts in the end: {last:?}");
         }
-        for ended in [StopReason::Refused, StopReason::LeakedMarkup, StopReason::Finished] {
+        for ended in [StopReason::Refused, StopReason::Deadline, StopReason::LeakedMarkup, StopReason::Finished] {
             assert!(matches!(end_of(&row(Incomplete, ended), 1, false), JobEnd::Done(_)), "{ended:?}");
             assert_eq!(end_of(&row(Failed, ended), 1, false), JobEnd::Dead("why".to_owned()), "{ended:?}");
         }

@@ -27,7 +27,7 @@ pub struct Batches {
     /// The batches that were canceled.
     pub canceled: Vec<String>,
     files: Vec<Vec<u8>>,
-    batches: Vec<Batch>,
+    all: Vec<Batch>,
 }
 
 #[derive(Debug, Default)]
@@ -70,22 +70,22 @@ pub fn answer(state: &mut State, plan: &BatchPlan, raw: &Raw) -> Option<Reply> {
             Reply::json(200, &json!({ "id": id }))
         }
         ["v1", "messages", "batches", id, "results"] => {
-            let batch = &state.batches.batches[number(id)];
+            let batch = &state.batches.all[number(id)];
             Reply::text(&batch.errors.iter().chain(&batch.output).map(String::as_str).collect::<Vec<_>>())
         }
         ["v1", "files", id, "content"] => {
-            let batch = &state.batches.batches[number(id)];
+            let batch = &state.batches.all[number(id)];
             let lines = if id.starts_with("errors") { &batch.errors } else { &batch.output };
             Reply::text(&lines.iter().map(String::as_str).collect::<Vec<_>>())
         }
         [.., id] => {
             let at = number(id);
-            state.batches.batches[at].polls += 1;
-            let is_over = state.batches.batches[at].polls > 1 && !state.batches.is_held;
+            state.batches.all[at].polls += 1;
+            let is_over = state.batches.all[at].polls > 1 && !state.batches.is_held;
             let file = |name: &str, lines: &[String]| {
                 if lines.is_empty() { json!(null) } else { json!(format!("{name}-{at}")) }
             };
-            let batch = &state.batches.batches[at];
+            let batch = &state.batches.all[at];
             Reply::json(
                 200,
                 &json!({
@@ -138,6 +138,6 @@ fn submit(state: &mut State, plan: &BatchPlan, raw: &Raw, path: &str, items: &[V
         lines.insert(0, format!("{line}\n"));
     }
     state.batches.sizes.push(items.len());
-    state.batches.batches.push(batch);
-    Reply::json(200, &json!({ "id": format!("batch-{}", state.batches.batches.len() - 1) }))
+    state.batches.all.push(batch);
+    Reply::json(200, &json!({ "id": format!("batch-{}", state.batches.all.len() - 1) }))
 }
