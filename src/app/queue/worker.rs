@@ -33,7 +33,7 @@ use crate::sys::{blocking, clock};
 
 /// The delay before an empty queue is looked at again.
 const IDLE: Duration = Duration::from_millis(500);
-/// The delay before the schedules are looked at again.
+/// The delay before the schedules and the leases that ended are looked at again.
 const SCHEDULES: Duration = Duration::from_secs(1);
 /// The time for which the end of a job is written on, also after an interrupt.
 const END: Duration = Duration::from_secs(90);
@@ -199,10 +199,10 @@ impl Worker {
             }
             if looked.is_none_or(|at| at.elapsed() >= SCHEDULES) {
                 self.ask("looking at the schedules", JobQueue::add_due).await;
+                // Those whose workers died again and again are dead, and somebody has to say so.
+                report.dead += self.ask("looking for ended leases", JobQueue::free_expired).await.unwrap_or(0);
                 looked = Some(Instant::now());
             }
-            // Those whose workers died again and again are dead, and somebody has to say so.
-            report.dead += self.ask("looking for ended leases", JobQueue::free_expired).await.unwrap_or(0);
             let budget = self.ask("reading the budget", JobQueue::budget).await;
             let reviews = match budget.map(|budget| gate.open(budget)).transpose() {
                 Ok(reviews) => reviews,

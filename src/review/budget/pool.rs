@@ -78,8 +78,10 @@ impl BudgetPool {
     /// Gives back to the source what is neither spent nor reserved. It may block.
     pub fn settle(&self) {
         let _held = self.lock();
-        let taken = self.used().taken;
-        self.draw(taken);
+        let PoolUse { taken, granted, .. } = *self.used();
+        if taken != granted {
+            self.draw(taken);
+        }
     }
 
     /// Makes the part of the source `wanted`, or as much of that as there is.
