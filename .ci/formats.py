@@ -423,12 +423,11 @@ def reviewed(program):
     plant = "\npub fn planted(value: f64) -> bool {\n    value == f64::NAN\n}\n"
     git("init", "-q", "-b", "main", ".")
     write(b"src/lib.rs", "pub fn one() -> u32 {\n    1\n}\n")
-    tests = "".join(f"    #[test]\n    fn test_{n}() {{\n        assert_eq!(two(), {n});\n    }}\n\n" for n in range(8))
-    two = "pub fn two() -> u32 {\n    2\n}\n"
-    write(b"src/two.rs", f"{two}\n#[cfg(test)]\nmod tests {{\n    use super::*;\n\n{tests}}}\n")
+    rules = "class Rules {\n%s    public void deleteRule(String id) {\n        service.delete(id);\n    }\n}\n"
+    write(b"src/Rules.java", rules % "    @PreAuthorize(\"hasAuthority('ADMIN')\")\n")
     git("add", "-A")
     git("commit", "-q", "-m", "Begin")
-    write(b"src/two.rs", two)
+    write(b"src/Rules.java", rules % "")
     for name in (b"src/lib.rs", b"src/b\xff.rs", b"src/::error::x.rs", b"src/a,b%=c.rs"):
         write(name, "pub fn one() -> u32 {\n    1\n}\n" + plant)
     git("add", "-A")
