@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::filter::{FilterError, PathFilter};
-use super::id::hex;
+use super::id::{hash_part, hex};
 use super::path::RepoPath;
 use crate::domain::words::words;
 
@@ -266,10 +266,7 @@ impl Guideline {
     /// By what a later review knows that it is the same text about the same files.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
-        let mut add = |text: &str| {
-            hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
-            hash.update(text.as_bytes());
-        };
+        let mut add = |text: &str| hash_part(&mut hash, text);
         add(&self.path.display_name());
         add(&self.first.to_string());
         add(&self.text);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 /// A git object id: the 20 bytes of a SHA-1. Kept as hexadecimal digits.
 ///
@@ -43,6 +44,13 @@ pub fn hex(bytes: &[u8]) -> String {
         digits.push_str(&format!("{byte:02x}"));
         digits
     })
+}
+
+/// Adds a part to a hash with its length, so that no two lists of parts hash the same input.
+pub fn hash_part(hash: &mut Sha256, part: impl AsRef<[u8]>) {
+    let part = part.as_ref();
+    hash.update((part.len() as u64).to_le_bytes());
+    hash.update(part);
 }
 
 impl fmt::Display for ObjectId {

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-use super::id::{CommitId, hex};
+use super::id::{CommitId, hash_part, hex};
 use super::money::Money;
 use super::request::ReviewScope;
 
@@ -70,8 +70,7 @@ impl JobRequest {
         };
         let mut key = Sha256::new();
         for part in [&*self.repository, &scope, version, if self.post { "post" } else { "" }] {
-            key.update((part.len() as u64).to_le_bytes());
-            key.update(part);
+            hash_part(&mut key, part);
         }
         hex(&key.finalize())
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::finding::{Finding, FindingFingerprint, FindingId};
-use crate::domain::id::hex;
+use crate::domain::id::{hash_part, hex};
 use crate::domain::place::LineRange;
 use crate::domain::text::{FileText, is_distinctive};
 
@@ -27,10 +27,7 @@ const CONTEXT_REACH: u32 = 50;
 pub fn fingerprint(snippet: &str, symbol: Option<&str>, context: [&str; 2], name: &str) -> FindingFingerprint {
     let mut hash = Sha256::new();
     for part in [name, symbol.unwrap_or_default(), snippet, context[0], context[1]] {
-        let folded = hash_folded(part);
-        // The length prevents two parts from being read as one.
-        hash.update(u64::try_from(folded.len()).unwrap_or(u64::MAX).to_le_bytes());
-        hash.update(folded.as_bytes());
+        hash_part(&mut hash, hash_folded(part));
     }
     FindingFingerprint(hex(&hash.finalize()[..FINGERPRINT_DIGITS / 2]))
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::id::hex;
+use crate::domain::id::{hash_part, hex};
 use crate::domain::text::reveal;
 
 /// Untrusted text of the repository or of the author, as a model may see it: hidden characters are spelled out.
@@ -57,8 +57,7 @@ impl FenceMark {
         let mut hash = Sha256::new();
         hash.update(salt.as_bytes());
         for UntrustedText(text) in own {
-            hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
-            hash.update(text.as_bytes());
+            hash_part(&mut hash, text);
         }
         // A text may hold the digits of its own hash, by chance or by very much work; then the next ones are taken.
         loop {

@@ -13,7 +13,7 @@ use super::part::{CrossPartVars, PartVars};
 use super::vars::{ChangeVars, LastTurnVars, MakingRoomVars, SystemVars, nothing};
 use super::verification::VerificationVars;
 use super::{PromptTemplate, TEMPLATES};
-use crate::domain::id::hex;
+use crate::domain::id::{hash_part, hex};
 
 /// All templates, compiled and tried. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -53,8 +53,7 @@ impl Prompts {
         let mut hash = Sha256::new();
         for (template, text) in TEMPLATES.iter().zip(&texts) {
             for part in [template.name, text] {
-                hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
-                hash.update(part.as_bytes());
+                hash_part(&mut hash, part);
             }
             let added = environment.add_template_owned(template.name, text.clone());
             added.map_err(|error| broken(template.name, text, &error))?;

@@ -15,7 +15,7 @@ use super::pack::{BUILT_IN, OF_PROJECT, Pack, PackFile};
 use super::recorded_hits::{self, is_fact, is_unproven};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Confidence, Severity};
-use crate::domain::id::hex;
+use crate::domain::id::{hash_part, hex};
 use crate::domain::rule_info::{PackOwner, RuleInfo};
 use crate::syntax::{Grammar, ParserProbe, TreeCache};
 
@@ -156,8 +156,7 @@ impl Packs {
             hasher.update(&self.hash);
             for (name, severity) in severities {
                 for part in [name.as_str(), severity.word()] {
-                    hasher.update((part.len() as u64).to_le_bytes());
-                    hasher.update(part);
+                    hash_part(&mut hasher, part);
                 }
             }
             self.hash = hex(&hasher.finalize());
@@ -339,8 +338,7 @@ fn hash_of(list: &[Arc<Pack>], hits: &str) -> String {
     hasher.update(env!("CARGO_PKG_VERSION"));
     let infos = CHECKS.iter().map(|check| check.info()).chain(impact::infos());
     for part in infos.flat_map(|info| [info.name, info.title, info.message]).chain([hits]) {
-        hasher.update((part.len() as u64).to_le_bytes());
-        hasher.update(part);
+        hash_part(&mut hasher, part);
     }
     hex(&hasher.finalize())
 }
@@ -348,8 +346,7 @@ fn hash_of(list: &[Arc<Pack>], hits: &str) -> String {
 /// Adds the names and the texts of packs to a hash.
 fn hashed(mut hasher: Sha256, packs: &[Arc<Pack>]) -> Sha256 {
     for part in packs.iter().flat_map(|pack| [pack.name.as_str(), pack.stem.as_str(), &*pack.text]) {
-        hasher.update((part.len() as u64).to_le_bytes());
-        hasher.update(part);
+        hash_part(&mut hasher, part);
     }
     hasher
 }

@@ -1,7 +1,7 @@
 //! The hash of everything that a review depends on: an equal one need not be made again. Main type: [`ReviewerDigest`].
 //!
-//! What a repository says (settings, guidelines, rules, dismissals) is in the commit that the change is compared with, so its id stands for
-//! all of it. What the user says (settings, prompts, rules, instructions, the model) is hashed once for the batch.
+//! The settings, guidelines, rules and dismissals of a repository are in the commit that the change is compared with, so its id stands for
+//! all of them. Those of the user, the prompts, instructions and the model are hashed once for the batch.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::app::prepare::inputs::PROGRAM;
 use crate::app::prepare::{packs, rule_files};
 use crate::config::ResolvedSettings;
 use crate::domain::forge::ReviewedPull;
-use crate::domain::id::hex;
+use crate::domain::id::{hash_part, hex};
 use crate::domain::request::Compare;
 use crate::git::ResolvedRange;
 use crate::sys::files;
@@ -53,30 +53,30 @@ impl ReviewerDigest {
     ) -> Result<Self, AppError> {
         let settings = &resolved.settings;
         let mut hash = Sha256::new();
-        add(&mut hash, PROGRAM);
+        hash_part(&mut hash, PROGRAM);
         for (key, value, origin) in &resolved.origins {
             let is_unrelated =
                 UNRELATED.iter().any(|name| if name.starts_with('.') { key.ends_with(name) } else { key == name });
             if !is_unrelated {
                 // The origin, too: a repository's own value takes precedence over some origins and not over others.
                 for text in [key, &*value.to_string(), &*origin.to_string()] {
-                    add(&mut hash, text);
+                    hash_part(&mut hash, text);
                 }
             }
         }
         for model in [chosen, second] {
-            add(&mut hash, &model.map(ChosenModel::names).unwrap_or_default());
+            hash_part(&mut hash, model.map(ChosenModel::names).unwrap_or_default());
         }
-        add(&mut hash, prompts::load(settings.prompts.as_deref())?.hash());
+        hash_part(&mut hash, prompts::load(settings.prompts.as_deref())?.hash());
         let own_rules = rule_files::read_all(settings, None, false)?;
-        add(&mut hash, packs::load_with(settings, &own_rules)?.hash());
+        hash_part(&mut hash, packs::load_with(settings, &own_rules)?.hash());
         if let Some(path) = &settings.instructions
             && let Some(file) = files::open_optional(path).map_err(AppError::Input)?
         {
             let text = files::read_within(file, path, MAX_INSTRUCTIONS).map_err(AppError::Input)?;
             hash.update(Sha256::digest(text));
         }
-        add(&mut hash, &format!("{compare:?}"));
+        hash_part(&mut hash, format!("{compare:?}"));
         Ok(Self(hash))
     }
 
@@ -85,26 +85,20 @@ impl ReviewerDigest {
         let mut hash = self.0.clone();
         let commits = [range.base, range.merge_base, range.head, range.settings_at];
         for commit in commits {
-            add(&mut hash, &commit.map(|commit| commit.to_string()).unwrap_or_default());
+            hash_part(&mut hash, commit.map(|commit| commit.to_string()).unwrap_or_default());
         }
         for name in [&range.target, &range.head_name] {
-            add(&mut hash, name);
+            hash_part(&mut hash, name);
         }
         match pull {
             // Its folder may be a mirror, and its texts are shown to the model.
             Some(pull) => {
                 for text in [&pull.server, &pull.id.to_string(), &pull.title, &pull.body] {
-                    add(&mut hash, text);
+                    hash_part(&mut hash, text);
                 }
             }
-            None => add(&mut hash, &folder.map(|folder| folder.to_string_lossy()).unwrap_or_default()),
+            None => hash_part(&mut hash, folder.map(|folder| folder.to_string_lossy()).unwrap_or_default().as_bytes()),
         }
         hex(&hash.finalize())
     }
-}
-
-/// Adds a text with its length, so that no two lists of texts are one.
-fn add(hash: &mut Sha256, text: &str) {
-    hash.update((text.len() as u64).to_le_bytes());
-    hash.update(text);
 }

@@ -8,7 +8,7 @@ use super::case::{CaseRecipe, EvalCase, GeneratedFile, RepositoryEnds};
 use super::error::EvalError;
 use crate::app::context::error::AppError;
 use crate::domain::change::FileMode;
-use crate::domain::id::hex;
+use crate::domain::id::{hash_part, hex};
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::domain::request::{PatchSource, ReviewScope};
@@ -52,17 +52,11 @@ pub(super) fn prepare(
     cancel: &Cancel,
 ) -> Result<PreparedCase, AppError> {
     let mut hash = Sha256::new();
-    add(&mut hash, &case.text);
+    hash_part(&mut hash, &case.text);
     match &case.recipe {
         CaseRecipe::Files { message, made } => from_files(case, message, made, scratch, hash, cancel),
         CaseRecipe::Repository(ends) => from_repository(case, ends, repositories, hash),
     }
-}
-
-/// Adds bytes to a hash with their length, so that no two cases hash the same input.
-fn add(hash: &mut Sha256, bytes: &[u8]) {
-    hash.update((bytes.len() as u64).to_le_bytes());
-    hash.update(bytes);
 }
 
 fn from_files(
@@ -84,7 +78,7 @@ fn from_files(
         }
         let path = case.folder.join(PATCH);
         let bytes = files::open(&path).and_then(|file| files::read_within(file, &path, MAX_BYTES));
-        add(&mut hash, &bytes.map_err(EvalError::from)?);
+        hash_part(&mut hash, &bytes.map_err(EvalError::from)?);
         let scope = ReviewScope::Patch(PatchSource::File(path));
         return Ok(PreparedCase { directory: case.folder.clone(), scope, digest: hex(&hash.finalize()) });
     }
@@ -100,11 +94,11 @@ fn from_files(
                 .map(|made| make(made, &fault))
                 .collect::<Result<Vec<_>, _>>()?,
         );
-        add(&mut hash, name.as_bytes());
+        hash_part(&mut hash, name.as_bytes());
         for file in &files {
-            add(&mut hash, file.path.as_bytes());
-            add(&mut hash, &[u8::from(file.mode == FileMode::Executable)]);
-            add(&mut hash, &file.bytes);
+            hash_part(&mut hash, file.path.as_bytes());
+            hash_part(&mut hash, [u8::from(file.mode == FileMode::Executable)]);
+            hash_part(&mut hash, &file.bytes);
         }
         sides.push(files);
     }
@@ -168,7 +162,7 @@ fn from_repository(
         return Err(outside().into());
     }
     for name in [&ends.base, &ends.head] {
-        add(&mut hash, repo.commit(name)?.to_string().as_bytes());
+        hash_part(&mut hash, repo.commit(name)?.to_string().as_bytes());
     }
     let scope = ReviewScope::Branch { target: Some(ends.base.clone()), head: Some(ends.head.clone()) };
     Ok(PreparedCase { directory: asked, scope, digest: hex(&hash.finalize()) })

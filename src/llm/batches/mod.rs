@@ -37,7 +37,7 @@ use super::turn::TurnUsage;
 use super::wire::WireRequest;
 use super::wire_format::WireFormat;
 use crate::domain::batch::BatchSavings;
-use crate::domain::id::hex;
+use crate::domain::id::{hash_part, hex};
 use crate::domain::money::Money;
 use crate::domain::text::strip_line;
 use crate::sys::blocking;
@@ -114,8 +114,7 @@ impl MessageBatches {
         let address = client.base.to_string();
         let mut hash = Sha256::new();
         for text in [&*client.blame.provider, &address, model] {
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(text);
+            hash_part(&mut hash, text);
         }
         let (identity, wire) = (hex(&hash.finalize()), client.wire);
         let mut lines = lock(&self.0.lines);
