@@ -162,8 +162,8 @@ pub async fn post(
     cancel: &Cancel,
 ) -> Result<PostOutcome, AppError> {
     let review = saved_runs::read(around, find_run(name, &directory, around)?)?;
-    let kept = around.store.read_record(review.id).ok().and_then(|record| record.folder);
-    let directory = kept.filter(|folder| folder.is_dir()).unwrap_or(directory);
+    let recorded = around.store.read_record(review.id).ok().and_then(|record| record.folder);
+    let directory = recorded.filter(|folder| folder.is_dir()).unwrap_or(directory);
     post_review(&review, directory, options, flags, around, events, cancel).await
 }
 

@@ -10,7 +10,7 @@ use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::prepare::pull;
 use crate::app::prepare::pull::FetchedPull;
-use crate::app::prepare::pull::SIGNING_IN;
+use crate::app::prepare::pull::sign_in;
 use crate::config::Settings;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Finding;
@@ -66,9 +66,7 @@ pub(super) struct ForgeState {
 impl PostJob<'_> {
     /// Posts the review, with a second attempt if the head moved during the first.
     pub(super) async fn run(self, events: &dyn EventSink) -> Result<PostOutcome, AppError> {
-        let (forge, cancel) = (self.around.forge.clone(), self.cancel.clone());
-        // `gh` may be called for its token.
-        let github = blocking::run(SIGNING_IN, self.cancel, move || forge.client(&cancel)).await??;
+        let github = sign_in(self.around, self.cancel).await?;
         for round in 1..=ROUNDS {
             let there = match self.read_state(&github).await {
                 Ok(there) => there,

@@ -41,6 +41,12 @@ const LOOKING: &str = "looking at the repository";
 /// The name of the fetch step.
 const FETCHING: &str = "fetching the commits";
 
+/// Returns the client of the forge. `gh` may be called for its token.
+pub(in crate::app) async fn sign_in(around: &ProcessEnv, cancel: &Cancel) -> Result<GitHub, AppError> {
+    let (forge, limit) = (around.forge.clone(), cancel.clone());
+    Ok(blocking::run(SIGNING_IN, cancel, move || forge.client(&limit)).await??)
+}
+
 /// Fetches the pull request of a request, if it names one.
 pub(in crate::app) async fn resolve_request(
     request: &ReviewRequest,
@@ -51,9 +57,7 @@ pub(in crate::app) async fn resolve_request(
 ) -> Result<Option<FetchedPull>, AppError> {
     let ReviewScope::Pull(ask) = &request.scope else { return Ok(None) };
     let cancel = cancel.with_deadline(settings::resolve(None, flags, around)?.settings.timeout);
-    let (forge, asked) = (around.forge.clone(), cancel.clone());
-    // `gh` may be called for its token.
-    let github = blocking::run(SIGNING_IN, &cancel, move || forge.client(&asked)).await??;
+    let github = sign_in(around, &cancel).await?;
     let (id, place) = found(ask, &request.directory, &github, &cancel).await?;
     events.emit(Event::Notice { text: format!("fetching {id}") });
     let fetched = bring(&id, place, &github, around, &cancel).await?;

@@ -16,7 +16,7 @@ use crate::app::post::artefact::ExpectedArtefact;
 use crate::app::post::artefact::post_artefact;
 use crate::app::post::{PostOptions, PostOutcome};
 use crate::app::prepare::instructions::TrustLevel;
-use crate::app::prepare::pull::SIGNING_IN;
+use crate::app::prepare::pull::sign_in;
 use crate::app::review::deliver::DeliveredReview;
 use crate::app::review::deliver::OutputFile;
 use crate::app::review::job::ReviewJob;
@@ -27,7 +27,6 @@ use crate::domain::forge::{Delivery, PullNumber, RepoName};
 use crate::domain::request::{Compare, ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
 use crate::forge::GitHub;
-use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 
@@ -68,9 +67,7 @@ impl ActionStep {
     /// Creates a client limited to the time of the step.
     pub(super) async fn github(&self) -> Result<GitHub, AppError> {
         let timeout = settings::resolve(None, &self.flags, &self.around)?.settings.timeout;
-        let (forge, cancel) = (self.around.forge.clone(), self.cancel.with_deadline(timeout));
-        let limit = cancel.clone();
-        let client = blocking::run(SIGNING_IN, &limit, move || forge.client(&cancel)).await??;
+        let client = sign_in(&self.around, &self.cancel.with_deadline(timeout)).await?;
         Ok(client.about(&self.here))
     }
 

@@ -10,7 +10,6 @@ use crate::app::prepare::pull;
 use crate::domain::forge::{PullId, PullNumber, PullRequest, PullSpecifier, PullState, RepoName};
 use crate::domain::id::CommitId;
 use crate::domain::review::Review;
-use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::files;
 
@@ -40,8 +39,7 @@ pub async fn expected_artefact(
     if ask.is_none() && head.is_none() {
         return Err(ArtefactError::NoHead.into());
     }
-    let (forge, asked) = (around.forge.clone(), cancel.clone());
-    let github = blocking::run(pull::SIGNING_IN, cancel, move || forge.client(&asked)).await??;
+    let github = pull::sign_in(around, cancel).await?;
     let (repository, number) = match ask {
         Some(PullSpecifier::Whole { id, .. }) => (id.repo.clone(), Some(id.number)),
         other => {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::{PostOptions, PostOutcome, begin, post_untrusted};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
-use crate::app::prepare::pull::{FetchedPull, SIGNING_IN};
+use crate::app::prepare::pull::{FetchedPull, sign_in};
 use crate::app::prepare::{change, pull};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
@@ -56,8 +56,7 @@ pub async fn post_artefact(
     let work = move || -> Result<_, AppError> { Ok(claims::read(&folder::read(&path)?)?) };
     let claimed = blocking::run("reading the artefact", &cancel, work).await??;
 
-    let (forge, asked) = (around.forge.clone(), cancel.clone());
-    let github = blocking::run(SIGNING_IN, &cancel, move || forge.client(&asked)).await??;
+    let github = sign_in(around, &cancel).await?;
     let id = expected::match_pull(&claimed, &expected, github.server().reveal().trim_end_matches('/'))?;
     let accept = move |pull: &PullRequest| Ok(expected::check_pull(pull, &expected)?);
     // Nothing is fetched for a pull request that does not match.

@@ -25,7 +25,7 @@ use crate::app::prepare::inputs::PinnedSettings;
 use crate::app::prepare::instructions;
 use crate::app::prepare::instructions::Instructions;
 use crate::app::prepare::packs;
-use crate::app::prepare::pull::SIGNING_IN;
+use crate::app::prepare::pull::sign_in;
 use crate::config::{Flags, Settings};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink, NullEventSink};
@@ -37,7 +37,6 @@ use crate::domain::request::{Compare, Previous, ReviewRequest, ReviewScope};
 use crate::git;
 use crate::prompt::Prompts;
 use crate::syntax::ProbeScope;
-use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
 use crate::workspace;
@@ -68,8 +67,7 @@ pub(super) async fn pull(
     cancel: &Cancel,
     changes: &mut DriftReport,
 ) -> Result<(), AppError> {
-    let (forge, asked) = (around.forge.clone(), cancel.clone());
-    let github = blocking::run(SIGNING_IN, cancel, move || forge.client(&asked)).await??;
+    let github = sign_in(around, cancel).await?;
     let server = github.server().reveal().trim_end_matches('/').to_owned();
     let answer = if server == of.server {
         github.within(cancel).about(&of.id.repo).pull(&of.id).await.map_err(|error| error.to_string())
