@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 use super::event::Event;
 use super::finding::Severity;
 use super::money::Money;
 use super::review::StopReason;
 use super::run::{Engine, RunId};
 use super::text::count_noun;
+use super::words::words;
 
 /// The exit codes, worst first.
 const WORST_FIRST: [u8; 6] = [130, 4, 2, 1, 3, 5];
@@ -129,58 +128,31 @@ pub struct SpentTokens {
     pub output: u64,
 }
 
-/// The outcome of one review of a batch. Only `Complete` is good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BatchOutcome {
-    /// Everything was reviewed.
-    Complete,
-    /// Something was not reviewed.
-    Incomplete,
-    /// Nothing was reviewed.
-    Failed,
-    /// There is nothing to review: the branch, the repository or the request cannot be used.
-    Error,
-    /// It was not begun.
-    NotBegun,
-}
-
-impl BatchOutcome {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Complete, Self::Incomplete, Self::Failed, Self::Error, Self::NotBegun];
-
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Incomplete => "incomplete",
-            Self::Failed => "failed",
-            Self::Error => "error",
-            Self::NotBegun => "not_begun",
-        }
+words! {
+    /// The outcome of one review of a batch. Only `Complete` is good.
+    pub enum BatchOutcome: as_str {
+        /// Everything was reviewed.
+        Complete = "complete",
+        /// Something was not reviewed.
+        Incomplete = "incomplete",
+        /// Nothing was reviewed.
+        Failed = "failed",
+        /// There is nothing to review: the branch, the repository or the request cannot be used.
+        Error = "error",
+        /// It was not begun.
+        NotBegun = "not_begun",
     }
 }
 
-/// How a review of a batch came about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReviewSource {
-    /// It was made.
-    Reviewed,
-    /// An interrupted run was resumed.
-    Resumed,
-    /// The saved review of the same change by the same reviewer was served.
-    Unchanged,
-}
-
-impl ReviewSource {
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reviewed => "reviewed",
-            Self::Resumed => "resumed",
-            Self::Unchanged => "unchanged",
-        }
+words! {
+    /// How a review of a batch came about.
+    pub enum ReviewSource: as_str {
+        /// It was made.
+        Reviewed = "reviewed",
+        /// An interrupted run was resumed.
+        Resumed = "resumed",
+        /// The saved review of the same change by the same reviewer was served.
+        Unchanged = "unchanged",
     }
 }
 

@@ -15,7 +15,7 @@ use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::{project, saved_runs, settings};
 use crate::app::prepare::instructions::TrustLevel;
-use crate::app::prepare::pull::{self, FetchedPull, SIGNING_IN};
+use crate::app::prepare::pull::{self, FetchedPull};
 use crate::app::review::deliver::{DeliveredReview, OutputFile, write_outputs};
 use crate::app::review::job::{KnownInputs, ReviewJob, review_with};
 use crate::app::review::resume::{ResumeError, ResumeRequest, resume};
@@ -77,9 +77,7 @@ impl SharedState {
     fn breaker(&self) -> MutexGuard<'_, ProviderBreaker> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl SharedState {
     /// Shows a warning that was not shown before.
     pub(super) fn warn(&self, text: &str, events: &dyn BatchEventSink) {
         let is_new = self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned());
@@ -253,8 +251,7 @@ impl BatchRun {
     async fn decide(self: &Arc<Self>, item: &BatchItem, scope: &ReviewScope) -> Result<ReviewDecision, AppError> {
         let pulled = match scope {
             ReviewScope::Pull(ask) => {
-                let (forge, asked) = (self.around.forge.clone(), self.limited.clone());
-                let github = blocking::run(SIGNING_IN, &self.limited, move || forge.client(&asked)).await??;
+                let github = pull::sign_in(&self.around, &self.limited).await?;
                 Some(pull::fetch(ask, &item.directory, &github, &self.around, &self.limited).await?)
             }
             _ => None,
@@ -406,17 +403,13 @@ fn entry(item: &BatchItem, delivered: &DeliveredReview, source: ReviewSource) ->
         .into_iter()
         .map(|(severity, count)| (severity, u32::try_from(count).unwrap_or(u32::MAX)))
         .collect();
-    let cost = match (source, review.provenance.engine) {
-        (_, Engine::Rules) => None,
-        (ReviewSource::Unchanged, Engine::Model) => Some(Money::NOTHING),
-        (ReviewSource::Reviewed | ReviewSource::Resumed, Engine::Model) => review.provenance.usage.cost,
-    };
     let usage = &review.provenance.usage;
-    let tokens = match (source, review.provenance.engine) {
-        (_, Engine::Rules) => None,
-        (ReviewSource::Unchanged, Engine::Model) => Some(SpentTokens::default()),
+    let (cost, tokens) = match (source, review.provenance.engine) {
+        (_, Engine::Rules) => (None, None),
+        (ReviewSource::Unchanged, Engine::Model) => (Some(Money::NOTHING), Some(SpentTokens::default())),
         (ReviewSource::Reviewed | ReviewSource::Resumed, Engine::Model) => {
-            usage.input_tokens.zip(usage.output_tokens).map(|(input, output)| SpentTokens { input, output })
+            let tokens = usage.input_tokens.zip(usage.output_tokens);
+            (usage.cost, tokens.map(|(input, output)| SpentTokens { input, output }))
         }
     };
     BatchEntry {

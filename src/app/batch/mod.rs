@@ -109,7 +109,8 @@ pub async fn run_batch(
     cancel: Cancel,
 ) -> Result<BatchIndex, AppError> {
     let (started_at, started) = (clock::now(), Instant::now());
-    let (limited, (tokens, cost)) = share_limits(&mut request.flags, &around, &cancel)?;
+    let limited = share_time(&mut request.flags, &around, &cancel)?;
+    let (tokens, cost) = share_limits(&mut request.flags, &around)?;
     around.providers.pool = (tokens.is_some() || cost.is_some()).then(|| BudgetPool::new(tokens, cost));
     use_batches(&mut request, &mut around)?;
     let batches = around.providers.batches.clone();
@@ -184,10 +185,8 @@ pub(in crate::app) fn begin_worker(
     source: Box<dyn BudgetSource>,
     cancel: &Cancel,
 ) -> Result<(BatchRun, BudgetPool), AppError> {
-    // The time limit of a worker is that of each review.
-    let timeout = request.flags.timeout.take();
-    let (limited, (tokens, cost)) = share_limits(&mut request.flags, &around, cancel)?;
-    request.flags.timeout = timeout;
+    // The time limit of a worker stays that of each review.
+    let (limited, (tokens, cost)) = (cancel.clone(), share_limits(&mut request.flags, &around)?);
     let pool = BudgetPool::with_source(tokens, cost, Some(source));
     around.providers.pool = (tokens.is_some() || cost.is_some()).then(|| pool.clone());
     use_batches(&mut request, &mut around)?;
@@ -217,11 +216,17 @@ impl BatchRun {
 /// Limits of tokens and money of all reviews together.
 type CommonLimits = (Option<u64>, Option<Money>);
 
-/// Makes the limits of the command line those of the whole batch, and returns them with its cancellation. Each review keeps the limits of the
-/// other settings, as far as they are lower.
-fn share_limits(flags: &mut Flags, around: &ProcessEnv, cancel: &Cancel) -> Result<(Cancel, CommonLimits), AppError> {
+/// Makes the time limit of the command line that of the whole batch, and returns the cancellation of the batch.
+fn share_time(flags: &mut Flags, around: &ProcessEnv, cancel: &Cancel) -> Result<Cancel, AppError> {
+    let timeout = settings::resolve(None, flags, around)?.settings.timeout;
+    Ok(if flags.timeout.take().is_some() { cancel.with_deadline(timeout) } else { cancel.clone() })
+}
+
+/// Makes the other limits of the command line those of all reviews together, and returns them. Each review keeps the limits of the other
+/// settings, as far as they are lower.
+fn share_limits(flags: &mut Flags, around: &ProcessEnv) -> Result<CommonLimits, AppError> {
     let all = settings::resolve(None, flags, around)?.settings;
-    let (tokens, cost, time) = (flags.max_tokens.take(), flags.max_cost.take(), flags.timeout.take());
+    let (tokens, cost) = (flags.max_tokens.take(), flags.max_cost.take());
     let one = settings::resolve(None, flags, around)?.settings;
     if tokens.is_some() {
         flags.max_tokens = Some(all.max_tokens.min(one.max_tokens).to_string());
@@ -229,8 +234,7 @@ fn share_limits(flags: &mut Flags, around: &ProcessEnv, cancel: &Cancel) -> Resu
     if let (Some(_), Some(most)) = (&cost, all.max_cost) {
         flags.max_cost = Some(plain_dollars(one.max_cost.map_or(most, |own| own.min(most))));
     }
-    let common = (tokens.map(|_| all.max_tokens), all.max_cost.filter(|_| cost.is_some()));
-    Ok((if time.is_some() { cancel.with_deadline(all.timeout) } else { cancel.clone() }, common))
+    Ok((tokens.map(|_| all.max_tokens), all.max_cost.filter(|_| cost.is_some())))
 }
 
 /// Lets turns go by message batches, if that was asked for. A review then has [`ECONOMY_TIME`], unless somebody set a time limit.

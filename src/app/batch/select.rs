@@ -12,7 +12,7 @@ use super::BatchRequest;
 use super::error::BatchError;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
-use crate::app::prepare::pull::{SIGNING_IN, repository_of};
+use crate::app::prepare::pull::{repository_of, sign_in};
 use crate::domain::batch::{BatchEntry, BatchOutcome, LeftOutChange};
 use crate::domain::forge::{PullSpecifier, PullState};
 use crate::domain::queue::pull_version;
@@ -70,11 +70,24 @@ pub(in crate::app) struct BatchItem {
     pub(in crate::app) directory: PathBuf,
     /// The name of the repository in the identity of a review, where its folder is another one on each machine.
     pub(in crate::app) home: Option<PathBuf>,
-    /// The change; else the outcome, the reason and the exit code of its row.
-    pub(in crate::app) change: Result<ReviewScope, (BatchOutcome, String, u8)>,
+    pub(in crate::app) change: ItemChange,
 }
 
+/// The change of an item; else the outcome, the reason and the exit code of its row.
+pub(in crate::app) type ItemChange = Result<ReviewScope, (BatchOutcome, String, u8)>;
+
 impl BatchItem {
+    /// An item of a repository that is known by its folder, with the version that its names stand for left empty.
+    pub(in crate::app) fn new(
+        repository: String,
+        name: String,
+        key: String,
+        directory: PathBuf,
+        change: ItemChange,
+    ) -> Self {
+        Self { repository, name, key, version: String::new(), directory, home: None, change }
+    }
+
     /// The name under which its failures are counted.
     pub(super) fn breaker_name(&self) -> String {
         format!("{}\n{}", self.repository, self.name)
@@ -165,15 +178,9 @@ impl SelectedBranches<'_> {
     }
 
     fn branch(&self, name: &str) -> BatchItem {
-        BatchItem {
-            repository: self.repository.clone(),
-            name: strip_line(name),
-            key: name.to_owned(),
-            directory: self.request.directory.clone(),
-            home: None,
-            version: String::new(),
-            change: Ok(ReviewScope::Branch { target: self.request.target.clone(), head: Some(name.to_owned()) }),
-        }
+        let change = ReviewScope::Branch { target: self.request.target.clone(), head: Some(name.to_owned()) };
+        let (repository, directory) = (self.repository.clone(), self.request.directory.clone());
+        BatchItem::new(repository, strip_line(name), name.to_owned(), directory, Ok(change))
     }
 }
 
@@ -189,15 +196,7 @@ fn each_commit(directory: &Path, from: &str, to: &str, cancel: &Cancel) -> Resul
     let repo = Repo::open(directory)?;
     let (commits, more) = git::commits_between(&repo, from, to, MOST, cancel)?;
     let repository = repo.name();
-    let item = |name: String, key: String, change| BatchItem {
-        repository: repository.clone(),
-        name,
-        key,
-        directory: directory.to_owned(),
-        home: None,
-        version: String::new(),
-        change,
-    };
+    let item = |name, key, change| BatchItem::new(repository.clone(), name, key, directory.to_owned(), change);
     let mut items: Vec<BatchItem> = commits
         .into_iter()
         .map(|commit| {
@@ -214,20 +213,11 @@ fn each_commit(directory: &Path, from: &str, to: &str, cancel: &Cancel) -> Resul
 }
 
 async fn open_pulls(directory: &Path, around: &ProcessEnv, cancel: &Cancel) -> Result<Vec<BatchItem>, AppError> {
-    let (forge, asked) = (around.forge.clone(), cancel.clone());
-    let github = blocking::run(SIGNING_IN, cancel, move || forge.client(&asked)).await??.within(cancel);
+    let github = sign_in(around, cancel).await?.within(cancel);
     let (_, repo) = repository_of(directory, &github, cancel).await?;
     let page = github.about(&repo).pulls(&repo, PullFilter { state: Some(PullState::Open), limit: MOST }).await?;
     let more = page.total.saturating_sub(page.pulls.len());
-    let item = |name: String, key: String, change| BatchItem {
-        repository: repo.to_string(),
-        name,
-        key,
-        directory: directory.to_owned(),
-        home: None,
-        version: String::new(),
-        change,
-    };
+    let item = |name, key, change| BatchItem::new(repo.to_string(), name, key, directory.to_owned(), change);
     let pull = |listed: crate::forge::ListedPull| {
         let id = listed.pull.id;
         let name = shorten(&strip_line(&format!("#{} {}", id.number, listed.pull.title)), LONGEST_NAME);
@@ -247,15 +237,7 @@ async fn open_pulls(directory: &Path, around: &ProcessEnv, cancel: &Cancel) -> R
 /// Parses the lines of a list. Empty lines and those that begin with `#` are skipped; any other line is a row.
 fn parse_list(bytes: &[u8], directory: &Path) -> Vec<BatchItem> {
     let mut items = Vec::new();
-    let row = |name: String, key: String, change| BatchItem {
-        repository: "-".to_owned(),
-        name,
-        key,
-        directory: directory.to_owned(),
-        home: None,
-        version: String::new(),
-        change: Err(change),
-    };
+    let row = |name, key, fault| BatchItem::new("-".to_owned(), name, key, directory.to_owned(), Err(fault));
     if bytes.len() as u64 > MAX_LIST {
         let reason = format!("a list has {} MiB at most; give a shorter one", MAX_LIST >> 20);
         return vec![row("the list".to_owned(), "the list".to_owned(), (BatchOutcome::NotBegun, reason, 3))];
@@ -278,15 +260,9 @@ fn parse_list(bytes: &[u8], directory: &Path) -> Vec<BatchItem> {
                 continue;
             }
         };
-        items.push(BatchItem {
-            repository: strip_line(repository),
-            name: shorten(&strip_line(head), LONGEST_NAME),
-            key: String::from_utf8_lossy(line).into_owned(),
-            directory: directory.join(repository),
-            home: None,
-            version: String::new(),
-            change: Ok(ReviewScope::Branch { target, head: Some(head.to_owned()) }),
-        });
+        let (name, key) = (shorten(&strip_line(head), LONGEST_NAME), String::from_utf8_lossy(line).into_owned());
+        let change = ReviewScope::Branch { target, head: Some(head.to_owned()) };
+        items.push(BatchItem::new(strip_line(repository), name, key, directory.join(repository), Ok(change)));
     }
     items
 }

@@ -114,15 +114,9 @@ async fn item(
         | ReviewScope::BranchWithWorktree { .. }
         | ReviewScope::Patch(_) => return Err(QueueUseError::NoCommits.into()),
     };
-    Ok(BatchItem {
-        repository: strip_line(&request.repository),
-        name: strip_line(&request.name),
-        key: String::new(),
-        version: String::new(),
-        directory,
-        home: Some(PathBuf::from(&request.repository)).filter(|name| !name.as_os_str().is_empty()),
-        change: Ok(request.scope.clone()),
-    })
+    let home = Some(PathBuf::from(&request.repository)).filter(|name| !name.as_os_str().is_empty());
+    let (repository, name) = (strip_line(&request.repository), strip_line(&request.name));
+    Ok(BatchItem { home, ..BatchItem::new(repository, name, String::new(), directory, Ok(request.scope.clone())) })
 }
 
 /// Decides what the row of a review means for its job. Only what another attempt can mend is tried again: a resumed run
