@@ -73,8 +73,8 @@ impl QueueHandle {
             return status.clone();
         }
         let jobs = self.jobs.clone();
-        let asked = self.workers.run("counting the jobs", &Cancel::after(HEALTH), move || jobs.status()).await;
-        let status = asked.ok().and_then(Result::ok);
+        let answer = self.workers.run("counting the jobs", &Cancel::after(HEALTH), move || jobs.status()).await;
+        let status = answer.ok().and_then(Result::ok);
         *counted = Some((Instant::now(), status.clone()));
         status
     }

@@ -274,22 +274,7 @@ impl Worker {
             self.beat().await;
         }
     }
-}
 
-/// Counts a job by the state in which the queue has it now.
-fn count(report: &mut WorkerReport, ended: Option<&Result<Option<JobState>, tokio::task::JoinError>>) {
-    match ended {
-        Some(Ok(Some(JobState::Done))) => report.done += 1,
-        Some(Ok(Some(JobState::Dead))) => report.dead += 1,
-        // One that panicked, or whose end could not be written, keeps its lease until that ends, and is taken over.
-        Some(Ok(Some(JobState::Waiting | JobState::Running | JobState::Canceled) | None) | Err(_)) => {
-            report.returned += 1;
-        }
-        None => {}
-    }
-}
-
-impl Worker {
     /// Runs a call of the queue on a thread that may wait. Also after an interrupt: a job that ended must be written down.
     async fn ask<T: Send + 'static>(
         &self,
@@ -297,8 +282,8 @@ impl Worker {
         call: impl FnOnce(&JobQueue) -> Result<T, QueueError> + Send + 'static,
     ) -> Option<T> {
         let queue = self.queue.clone();
-        let asked = blocking::run(what, &Cancel::after(END), move || call(&queue)).await;
-        let error = match asked {
+        let answer = blocking::run(what, &Cancel::after(END), move || call(&queue)).await;
+        let error = match answer {
             Ok(Ok(answer)) => return Some(answer),
             Ok(Err(error)) => error.to_string(),
             Err(error) => error.to_string(),
@@ -330,13 +315,9 @@ impl Worker {
         let reviews = reviews.within(stop.clone());
         let review = Box::pin(run_job(reviews, self.queue.clone(), job.clone(), self.repos.clone(), stop.clone()));
         let (EndedJob { end, entry }, lease) = self.keep_lease(&job, &stop, review).await;
-        let end = match lease {
-            LeaseState::Canceled => JobEnd::Canceled,
-            LeaseState::Held | LeaseState::Lost if matches!(end, JobEnd::Done(_)) && !stop.is_stopped() => end,
-            LeaseState::Held | LeaseState::Lost if stop.is_stopped() => JobEnd::Release(Duration::ZERO),
-            LeaseState::Held | LeaseState::Lost => end,
-        };
         let end = match end {
+            _ if lease == LeaseState::Canceled => JobEnd::Canceled,
+            _ if stop.is_stopped() => JobEnd::Release(Duration::ZERO),
             // The provider is dead, whatever it is asked. Another job tries it the next time.
             JobEnd::Retry(..) if entry.as_deref().is_some_and(is_provider_fault) => match self.reviews.provider_pause()
             {
@@ -422,6 +403,19 @@ impl Worker {
             reason,
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         });
+    }
+}
+
+/// Counts a job by the state in which the queue has it now.
+fn count(report: &mut WorkerReport, ended: Option<&Result<Option<JobState>, tokio::task::JoinError>>) {
+    match ended {
+        Some(Ok(Some(JobState::Done))) => report.done += 1,
+        Some(Ok(Some(JobState::Dead))) => report.dead += 1,
+        // One that panicked, or whose end could not be written, keeps its lease until that ends, and is taken over.
+        Some(Ok(Some(JobState::Waiting | JobState::Running | JobState::Canceled) | None) | Err(_)) => {
+            report.returned += 1;
+        }
+        None => {}
     }
 }
 
