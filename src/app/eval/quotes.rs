@@ -1,6 +1,6 @@
 //! The lines that were quoted for the findings of a run, as its journal has them. Main type: [`ReportedQuotes`].
 //!
-//! What a review shows is made from them by the engine; here they are read as they were reported, so that the two can be compared.
+//! The engine makes the places of a review from them; here they are read as they were reported, so that the two can be compared.
 
 use serde_json::Value;
 

@@ -125,8 +125,8 @@ pub(in crate::app) fn deliver(
 ) -> DeliveredReview {
     let store = &around.store;
     let RunSaving { identity, held } = saving;
-    let kept = keep(store, &review, places.repository, identity).map_err(|error| error.to_string());
-    let not_kept = kept.and_then(|()| keep_hidden(store, &review)).err();
+    let saved = keep(store, &review, places.repository, identity).map_err(|error| error.to_string());
+    let not_kept = saved.and_then(|()| keep_hidden(store, &review)).err();
     drop(held);
     // Old runs are removed when a new one arrives. A failure to remove them does not affect this review.
     let _ = store.prune_often(settings.keep_runs);

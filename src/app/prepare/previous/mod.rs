@@ -70,8 +70,8 @@ async fn find_and_keep(
             let text = format!("compared with the review {} of {}", found.review.id, day(&found.review));
             events.emit(Event::Notice { text });
             let bytes = write(&prior(&subject, &found, &who)?)?;
-            let kept = keep.map(|run| around.store.save(run, document::NAME, &bytes));
-            if let Some(Err(error)) = kept {
+            let saved = keep.map(|run| around.store.save(run, document::NAME, &bytes));
+            if let Some(Err(error)) = saved {
                 let text = format!("this run cannot be told again: {error}");
                 events.emit(Event::Notice { text });
             }
