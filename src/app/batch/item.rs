@@ -65,13 +65,27 @@ pub(super) struct SharedState {
     warned: Mutex<HashSet<String>>,
     /// The reviews that the provider failed.
     breaker: Mutex<ProviderBreaker>,
+    /// The saved runs as a worker has last read them.
+    saved: Mutex<Option<Arc<SavedIdentities>>>,
 }
 
 impl SharedState {
     pub(super) fn new(around: &ProcessEnv) -> Arc<Self> {
         let first = around.providers.test_wait().map_or(breaker::FIRST, |wait| wait * 10);
         let breaker = Mutex::new(ProviderBreaker::new(first));
-        Arc::new(Self { repositories: Mutex::default(), warned: Mutex::default(), breaker })
+        Arc::new(Self { repositories: Mutex::default(), warned: Mutex::default(), breaker, saved: Mutex::default() })
+    }
+
+    /// Returns the saved runs: as they were read before if a complete review of this identity was among them, and otherwise as they are
+    /// now. So an unchanged branch costs no list, and a run that another worker left is always found.
+    fn saved(&self, around: &ProcessEnv, force: bool, identity: &str) -> Result<Arc<SavedIdentities>, AppError> {
+        let kept = || self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(saved) = kept().as_ref().filter(|saved| saved.complete(identity).is_some()) {
+            return Ok(Arc::clone(saved));
+        }
+        let saved = Arc::new(SavedIdentities::load(around, force)?);
+        *kept() = Some(Arc::clone(&saved));
+        Ok(saved)
     }
 
     fn breaker(&self) -> MutexGuard<'_, ProviderBreaker> {
@@ -295,7 +309,7 @@ impl BatchRun {
         let identity = self.reviewer.identity(home.as_deref(), &range, of);
         let saved = match &self.saved {
             Some(saved) => Arc::clone(saved),
-            None => Arc::new(SavedIdentities::load(&self.around, self.request.force)?),
+            None => self.shared.saved(&self.around, self.request.force, &identity)?,
         };
         if self.saved.is_none() && saved.is_running(&identity) {
             return Ok(ReviewDecision::Wait);

@@ -145,6 +145,26 @@ impl WorkerMetrics {
             family("review_queue_jobs", "gauge", "Jobs of the queue, by state.", &jobs);
             let age = float_of(queue.oldest_waiting_ms.unwrap_or(0)) / 1e3;
             family("review_queue_oldest_seconds", "gauge", "Age of the oldest job that may be taken.", &plain(age));
+            let budget = queue.budget.unwrap_or_default();
+            let dollars = |money: Money| float(money.nanos()) / 1e9;
+            let spent = budget.spent;
+            let tokens = ("review_queue_tokens", "Tokens", budget.max_tokens.map(float), float(spent.tokens));
+            let cost = ("review_queue_dollars", "Dollars", budget.max_cost.map(dollars), dollars(spent.cost));
+            for (name, unit, limit, spent) in [tokens, cost] {
+                let Some(limit) = limit else { continue };
+                family(
+                    &format!("{name}_limit"),
+                    "gauge",
+                    &format!("{unit} that the workers may spend."),
+                    &plain(limit),
+                );
+                family(
+                    &format!("{name}_spent"),
+                    "gauge",
+                    &format!("{unit} that they spent or reserved."),
+                    &plain(spent),
+                );
+            }
         }
         let name = "review_seconds";
         let _ = writeln!(text, "# HELP {name} Wall time of a review.\n# TYPE {name} histogram");
@@ -171,6 +191,7 @@ fn float_of(number: i64) -> f64 {
 mod tests {
     use super::*;
     use crate::domain::batch::SpentTokens;
+    use crate::domain::queue::{BudgetPart, QueueBudget};
 
     #[test]
     fn the_numbers_are_those_of_the_reviews() {
@@ -182,8 +203,14 @@ mod tests {
         metrics.review(&entry, Duration::from_millis(700));
         metrics.retry();
         metrics.dead();
-        let queue =
-            QueueStatus { jobs: [(JobState::Dead, 3)].into(), oldest_waiting_ms: Some(1500), ..QueueStatus::default() };
+        let spent = BudgetPart { tokens: 40, cost: "0.5".parse().unwrap() };
+        let budget = QueueBudget { max_cost: Some("20".parse().unwrap()), spent, ..QueueBudget::default() };
+        let queue = QueueStatus {
+            jobs: [(JobState::Dead, 3)].into(),
+            oldest_waiting_ms: Some(1500),
+            budget: Some(budget),
+            ..QueueStatus::default()
+        };
         insta::assert_snapshot!(metrics.render(Some(&queue)));
     }
 }

@@ -298,11 +298,13 @@ impl Worker {
         self.ask("taking a job", move |queue| queue.lease(&name, lease)).await.flatten()
     }
 
-    /// Checks whether no job waits and none runs anywhere.
+    /// Checks whether no job waits and none runs anywhere. In a drained queue waiting jobs do not count: no worker may take them.
     async fn is_empty(&self) -> bool {
-        use crate::domain::queue::JobState::{Running, Waiting};
         let status = self.ask("counting the jobs", JobQueue::status).await;
-        status.is_some_and(|status| [Waiting, Running].iter().all(|state| !status.jobs.contains_key(state)))
+        status.is_some_and(|status| {
+            let has = |state| status.jobs.contains_key(&state);
+            !has(JobState::Running) && (status.is_drained || !has(JobState::Waiting))
+        })
     }
 
     /// Reviews a job while its lease is renewed, and writes its end down; returns the state that the queue has.
