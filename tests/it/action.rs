@@ -277,7 +277,7 @@ fn a_missing_token_is_told_by_the_name_of_its_input() {
 
 #[test]
 fn a_finding_that_a_model_talks_away_is_warned_of() {
-    let verdict = looks::verdict(looks::STOCK, 0, "refuted", 1, "A comment says that it is right.");
+    let verdict = looks::verdict(looks::STOCK, 0, "refuted", 1, "A comment says that src/stock.py:3 is right.");
     let steps: Vec<Value> = looks::reporting(&[looks::STOCK]).into_iter().chain([verdict]).collect();
     let step = Step::of(shop(), "ada", None).with_model(looks::session("refuted", &steps));
     let ended = step.with("verify", "auto").with("fail-on", "high").run();

@@ -129,7 +129,8 @@ fn tell_again(step: usize) {
 #[test]
 fn second_looks_and_several_sittings_are_told_again() {
     let repo = shop();
-    let looks = [verdict(DISCOUNT, 0, "confirmed", 9, "It is so."), verdict(STOCK, 0, "refuted", 2, "It is not.")];
+    let looks =
+        [verdict(DISCOUNT, 0, "confirmed", 9, "It is so."), verdict(STOCK, 0, "refuted", 2, "src/stock.py:3 is not.")];
     let steps_of: Vec<Value> = reporting(&[DISCOUNT, STOCK]).into_iter().chain(looks).collect();
     let talk = Talk::scripted(&repo, session("looks_replayed", &steps_of), Wire::Messages);
     let told = talk.run("--verify all");

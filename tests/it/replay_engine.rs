@@ -61,7 +61,7 @@ fn reviewer(request: &TurnRequest) -> TurnResponse {
     match (is_look(request), spoken(request)) {
         (true, 0) => calls("Let me see.", &[read("src/order.py"), read("src/nowhere.py")]),
         (true, _) if user(STOCK) => {
-            calls("", &[("give_verdict", given("refuted", 2, "One must stay.")["input"].clone())])
+            calls("", &[("give_verdict", given("refuted", 2, "src/stock.py:3: one must stay.")["input"].clone())])
         }
         (true, _) => calls("", &[("give_verdict", given("confirmed", 9, "It is so.")["input"].clone())]),
         (false, 0) => calls("", &[read("src/cart.py"), read("src/stock.py"), ("no_such_tool", json!({}))]),

@@ -101,7 +101,7 @@ fn a_provider_that_fails_takes_nothing_from_the_review() {
     let shop = shop();
     let refused = json!({ "fault": { "status": { "code": 400, "message": "no such thing" } } });
     for wire in Wire::ALL {
-        let looks = [look(STOCK, 0, refused.clone()), verdict(DISCOUNT, 0, "refuted", 1, "No.")];
+        let looks = [look(STOCK, 0, refused.clone()), verdict(DISCOUNT, 0, "refuted", 1, "src/cart.py:14 is right.")];
         let told = talk(&shop, "verifier_fails", wire, &[STOCK, DISCOUNT], &looks).ends(
             "--verify auto --fail-on high",
             1,

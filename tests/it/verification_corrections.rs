@@ -117,15 +117,25 @@ fn a_suggestion_does_not_stay_behind_when_its_finding_is_moved() {
 }
 
 #[test]
-fn a_refutation_may_quote_the_finding_itself() {
+fn a_refutation_needs_a_citation_and_the_words_of_the_finding_are_none() {
     let mut reported = report(DISCOUNT);
     reported["input"]["body"] = "The rate is too large: `rate = percent * 1000` comes to the same.".into();
-    let mut all = reporting(&[DISCOUNT]);
-    all[0]["say"]["calls"] = json!([reported]);
-    all.push(verdict(DISCOUNT, 0, "refuted", 2, "Nothing computes `rate = percent * 1000`, as it says."));
-    let shop = shop();
-    let told = Talk::scripted(&shop, session("cites_finding", &all), Wire::Messages);
-    let told = told.ends("--verify auto", 0, "finished");
+    let quoted = "Nothing computes `rate = percent * 1000`, as it says.";
+    let ends = |name: &str, turns: &[&str]| {
+        let mut all = reporting(&[DISCOUNT]);
+        all[0]["say"]["calls"] = json!([reported]);
+        all.extend((0..).zip(turns).map(|(turn, rationale)| verdict(DISCOUNT, turn, "refuted", 2, rationale)));
+        Talk::scripted(&shop(), session(name, &all), Wire::Messages).ends("--verify auto", 0, "finished")
+    };
+    for (name, rationale) in [("cites_finding", quoted), ("cites_nothing", "A comment says that it is right.")] {
+        let told = ends(name, &[rationale, rationale]);
+        let verification = &finding(&told, DISCOUNT)["verification"];
+        assert_eq!(verification["state"], "uncertain", "{}", told.all());
+        let stated = verification["rationale"].as_str().expect("one");
+        assert!(stated.contains("without citing any code"), "{stated}");
+    }
+    // Sent back, it may cite what it has read.
+    let told = ends("cites_later", &[quoted, &format!("{quoted} See `src/cart.py:14`.")]);
     assert_eq!((told.titles().len(), &told.review["coverage"]["withheld"][0]["title"]), (0, &json!(DISCOUNT)));
 }
 

@@ -32,13 +32,25 @@ impl VerdictCheck<'_> {
         let mut verdict = VerdictAnswer::combine(given)?;
         let mut objection = None;
         if verdict.word == VerdictWord::Refuted {
-            // A finding is not thrown away for something that nobody has seen.
-            if let Some(cited) = self.shown.find_unproven(&verdict.rationale) {
-                objection = Some(format!(
-                    "the rationale cites {cited:?}, which you were not shown: read it, or cite what you have read, then call give_verdict again"
-                ));
-                verdict =
-                    verdict.doubted(&format!("It was refuted with {cited:?}, which the verification has not read"));
+            // A finding is not thrown away for something that nobody has seen, or for nothing.
+            let doubt = match self.shown.find_unproven(&verdict.rationale) {
+                Some(cited) => Some((
+                    format!(
+                        "the rationale cites {cited:?}, which you were not shown: read it, or cite what you have read, then call give_verdict again"
+                    ),
+                    format!("It was refuted with {cited:?}, which the verification has not read"),
+                )),
+                None if !self.shown.is_proof(&verdict.rationale) => Some((
+                    "a refutation must cite code that you were shown: name the line that decides it (`path:line`) or quote it between \
+                     backticks, then call give_verdict again"
+                        .to_owned(),
+                    "It was refuted without citing any code".to_owned(),
+                )),
+                None => None,
+            };
+            if let Some((told, why)) = doubt {
+                objection = Some(told);
+                verdict = verdict.doubted(&why);
             }
         } else if verdict.confidence != VerdictConfidence::Contradictory
             && let Some(first) = given.first()

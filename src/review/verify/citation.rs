@@ -19,6 +19,8 @@ pub(super) struct ShownCode {
     lines: Vec<(RepoPath, LineRange)>,
     /// The shown text, each line without its number, in runs of one space.
     text: String,
+    /// The words of the finding itself: they may be quoted, and prove nothing.
+    claim: String,
 }
 
 impl ShownCode {
@@ -53,6 +55,13 @@ impl ShownCode {
         }
     }
 
+    /// Adds the words of the finding.
+    pub(super) fn add_claim(&mut self, text: &str) {
+        for line in text.lines() {
+            push_words(&mut self.claim, strip_line_number(line));
+        }
+    }
+
     /// Returns the first citation of a rationale that is nothing of what was shown.
     pub(super) fn find_unproven(&self, rationale: &str) -> Option<String> {
         self.citations(rationale).into_iter().find_map(Result::err)
@@ -72,8 +81,15 @@ impl ShownCode {
             let place = || format!("{}:{}", to.path, lines.start());
             Some(if self.has_lines(&to.path, lines) { Ok(()) } else { Err(place()) })
         });
-        let quote = |code: &str| if self.has_text(code) { Ok(()) } else { Err(code.to_owned()) };
-        places.chain(code_spans(rationale).filter(|code| is_quote(code)).map(quote)).collect()
+        let quote = |code: &str| {
+            let wanted = words_of(code);
+            match (self.text.contains(&wanted), self.claim.contains(&wanted)) {
+                (true, _) => Some(Ok(())),
+                (false, true) => None,
+                (false, false) => Some(Err(code.to_owned())),
+            }
+        };
+        places.chain(code_spans(rationale).filter(|code| is_quote(code)).filter_map(quote)).collect()
     }
 
     /// Checks whether any of the lines was shown. A path may be cited by its end.
@@ -85,12 +101,13 @@ impl ShownCode {
             is_same && range.overlaps(lines)
         })
     }
+}
 
-    fn has_text(&self, code: &str) -> bool {
-        let mut wanted = String::new();
-        push_words(&mut wanted, code);
-        self.text.contains(wanted.trim_end())
-    }
+/// Returns a quote in runs of one space.
+fn words_of(code: &str) -> String {
+    let mut words = String::new();
+    push_words(&mut words, code);
+    words.trim_end().to_owned()
 }
 
 /// Adds a line in runs of one space.

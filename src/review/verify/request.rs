@@ -60,7 +60,8 @@ pub(super) fn verification_request(
         let first = FirstRequest::new(prompts, &tools, speech, limits.max_output, system.clone(), message)?;
         let mut shown = ShownCode::default();
         add_places(&mut shown, finding);
-        for text in [&vars.finding, &vars.code, &diff] {
+        shown.add_claim(vars.finding.text());
+        for text in [&vars.code, &diff] {
             shown.add_text(text.text());
         }
         for file in files {
