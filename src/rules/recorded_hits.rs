@@ -65,7 +65,8 @@ pub(super) fn is_unproven(rule: &str) -> bool {
 }
 
 /// Limits what a built-in rule claims to what is recorded: unproven it is a hint, and with fewer than three true hits, or more than one false in ten,
-/// it is at most of medium severity. Rules that report facts need no record, as long as none of a false hit is kept.
+/// it is at most of medium severity. Rules that report facts need no record: an attack is rare in real
+/// code, and must not be talked away.
 pub(super) fn grade(info: RuleInfo) -> RuleInfo {
     if is_fact(&info.name) {
         return info;

@@ -41,6 +41,17 @@ fn the_newest_run_is_the_last() {
 }
 
 #[test]
+fn the_last_run_of_a_repository_is_found_from_another_worktree_of_it() {
+    let (repo, program) = branch();
+    let made = program.words("--target main --format json").ended(0);
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let linked = elsewhere.path().join("linked");
+    repo.git(["worktree", "add", "-q", "--detach", linked.to_str().expect("a path")]);
+    let shown = program.command(["show", "last", "--format", "json"]).current_dir(&linked).output().expect("it runs");
+    assert_eq!(shown.stdout, made.stdout);
+}
+
+#[test]
 fn an_incomplete_run_is_kept_as_such() {
     let (repo, program) = branch();
     repo.write("b.py", "x = 1\n").commit("add another");

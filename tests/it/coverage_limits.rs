@@ -127,6 +127,7 @@ fn uncommitted_work_is_named_last_and_reviewed_with_all() {
     // A head that is checked out means the same under its name, another one and other scopes do not.
     for (words, count) in [
         ("--target main --head feature", json!(2)),
+        ("--target main --exclude b.py", json!(1)),
         ("--target main --head other", Value::Null),
         ("--commit HEAD", Value::Null),
     ] {

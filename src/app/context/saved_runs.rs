@@ -2,6 +2,7 @@
 //!
 //! What is done with a run belongs in `findings`, `review` and `post`.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::environment::ProcessEnv;
@@ -82,8 +83,22 @@ pub(in crate::app) fn find_here(around: &ProcessEnv, name: &str, directory: &Pat
     let newest = records
         .iter()
         .find(|record| record.folder.is_none() || record.folder == here)
+        .or_else(|| of_other_worktree(&records, &repo))
         .or_else(|| records.first().filter(|record| !is_of_checkout(record)));
     newest.map(|record| record.id).ok_or_else(|| no_run_in(&repo))
+}
+
+/// Finds the newest run of another worktree of the repository.
+fn of_other_worktree<'r>(records: &'r [RunRecord], repo: &Repo) -> Option<&'r RunRecord> {
+    let mut known: HashMap<&Path, bool> = HashMap::new();
+    records.iter().find(|record| {
+        record.folder.as_deref().is_some_and(|folder| {
+            *known.entry(folder).or_insert_with(|| {
+                Repo::open(folder)
+                    .is_ok_and(|other| other.workdir() == Some(folder) && other.common_dir() == repo.common_dir())
+            })
+        })
+    })
 }
 
 fn no_run_in(repo: &Repo) -> AppError {

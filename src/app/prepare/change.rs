@@ -17,6 +17,7 @@ use crate::app::context::project::changed_settings;
 use crate::config::{Flags, Settings};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
+use crate::domain::filter::PathFilter;
 use crate::domain::forge::ReviewedPull;
 use crate::domain::id::CommitId;
 use crate::domain::limits::LIMITS;
@@ -96,7 +97,7 @@ pub(in crate::app) fn effective_scope(request: &ReviewRequest, cancel: &Cancel, 
         Err(GitError::TargetIsHead { branch }) => branch,
         Ok(_) | Err(_) => return scope,
     };
-    if git::count_uncommitted(&repo, cancel).unwrap_or(0) == 0 {
+    if git::count_uncommitted(&repo, &PathFilter::all(), cancel).unwrap_or(0) == 0 {
         return scope;
     }
     let text = format!("{own} has no commits of its own: reviewing its uncommitted changes, as --uncommitted does");

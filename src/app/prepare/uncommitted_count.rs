@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use crate::domain::filter::PathFilter;
 use crate::domain::request::ReviewScope;
 use crate::git::{self, GitError};
 use crate::sys::cancel::Cancel;
@@ -19,15 +20,15 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(in crate::app) struct UncommittedCount(Receiver<usize>);
 
 impl UncommittedCount {
-    /// Starts to count; `None` if the scope is no branch. The count is 0 if its head is not the commit that is checked out.
-    pub(in crate::app) fn of(scope: &ReviewScope, folder: &Path) -> Option<Self> {
+    /// Starts to count those that `filter` lets through; `None` if the scope is no branch. The count is 0 if its head is not the commit that is checked out.
+    pub(in crate::app) fn of(scope: &ReviewScope, folder: &Path, filter: PathFilter) -> Option<Self> {
         let ReviewScope::Branch { head, .. } = scope else { return None };
         let (say, heard) = mpsc::sync_channel(1);
         let (folder, head) = (folder.to_owned(), head.clone());
         // The library cannot be interrupted in a large checkout: the thread then ends when it is done, and nothing waits for it.
         let counting = thread::Builder::new().name("left out".to_owned()).spawn(move || {
             // An error means that the receiver is gone.
-            let _ = count_left_out(&folder, head.as_deref()).map(|count| say.send(count));
+            let _ = count_left_out(&folder, head.as_deref(), &filter).map(|count| say.send(count));
         });
         counting.is_ok().then_some(Self(heard))
     }
@@ -44,13 +45,13 @@ impl UncommittedCount {
 }
 
 /// Counts the uncommitted files in a folder for a review of `head`, by default `HEAD`.
-fn count_left_out(folder: &Path, head: Option<&str>) -> Result<usize, GitError> {
+fn count_left_out(folder: &Path, head: Option<&str>, filter: &PathFilter) -> Result<usize, GitError> {
     let repo = Repo::open(folder)?;
     let is_checked_out = match head {
         Some(head) => repo.commit(head)? == repo.commit("HEAD")?,
         None => true,
     };
-    if is_checked_out { git::count_uncommitted(&repo, &Cancel::after(TIME)) } else { Ok(0) }
+    if is_checked_out { git::count_uncommitted(&repo, filter, &Cancel::after(TIME)) } else { Ok(0) }
 }
 
 /// Formats a note about `count` files; `None` for 0.
@@ -71,10 +72,10 @@ mod tests {
         let branch = |head: Option<&str>| ReviewScope::Branch { target: None, head: head.map(str::to_owned) };
         let here = Path::new("/no/such/folder");
         for scope in [branch(None), branch(Some("HEAD")), branch(Some("main"))] {
-            assert_eq!(UncommittedCount::of(&scope, here).unwrap().count(), 0, "{scope:?}");
+            assert_eq!(UncommittedCount::of(&scope, here, PathFilter::all()).unwrap().count(), 0, "{scope:?}");
         }
         for scope in [ReviewScope::Staged, ReviewScope::Uncommitted, ReviewScope::Commit("HEAD".to_owned())] {
-            assert!(UncommittedCount::of(&scope, here).is_none(), "{scope:?}");
+            assert!(UncommittedCount::of(&scope, here, PathFilter::all()).is_none(), "{scope:?}");
         }
     }
 

@@ -24,6 +24,7 @@ use crate::app::prepare::change;
 use crate::app::prepare::instructions;
 use crate::domain::change::ChangeSet;
 use crate::domain::event::NullEventSink;
+use crate::domain::filter::PathFilter;
 use crate::domain::finding::Finding;
 use crate::domain::request::{InvalidScope, ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
@@ -131,7 +132,7 @@ impl Service {
             settings_from_worktree: false,
         };
         let cancel = cancel.with_deadline(TIME);
-        let left_out = UncommittedCount::of(&request.scope, &request.directory);
+        let left_out = UncommittedCount::of(&request.scope, &request.directory, PathFilter::all());
         let subject = change::collect(&request, None, &[], &self.options.flags, &self.around, &cancel, &NullEventSink);
         let subject = subject.map_err(|error| match error {
             AppError::Git(GitError::NoTarget { head } | GitError::TargetIsHead { branch: head }) => {

@@ -74,6 +74,7 @@ impl ReviewBuilder {
 
     /// Asks the model for better words, each once: a shorter text in a conversation, and support for words of scale in a finding.
     pub(super) fn request_wording(&mut self, number: u32, title: &str, body: &str, notes: &mut Vec<String>) {
+        let scale = words_of_scale(&format!("{title}\n{body}"));
         let (title, length) = (title.split_whitespace().count(), count_words(body));
         if (title > TITLE_WORDS || length > LONG_BODY_WORDS) && !self.wording.shorten {
             self.wording.shorten = true;
@@ -83,12 +84,11 @@ impl ReviewBuilder {
                  defect, one concrete trigger, the fix; under a title of at most {TITLE_WORDS}. Keep the others as short."
             ));
         }
-        let scale = words_of_scale(body);
         if !scale.is_empty() && self.wording.scale.insert(number) {
             self.wording.turn = Some(self.turn);
             let words = scale.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
             notes.push(format!(
-                "The body says {words}: have you read what that rests on? If not, say only what you have read."
+                "It says {words}: have you read what that rests on? If not, say only what you have read."
             ));
         }
     }

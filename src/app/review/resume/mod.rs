@@ -150,7 +150,7 @@ pub async fn resume(
     let past = build_replay(&opened)?;
     let facts = RunFacts {
         is_standalone: opened.given.asked.is_standalone,
-        left_out: UncommittedCount::of(&reviewed, &directory),
+        left_out: UncommittedCount::of(&reviewed, &directory, settings::filter(&subject.settings)?),
         identity: opened.given.identity.clone(),
     };
     let work = EngineJob {

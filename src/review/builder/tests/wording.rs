@@ -52,7 +52,7 @@ fn words_of_scale_are_pointed_out_once_for_each_finding() {
     let mut builder = builder();
     let body = "It never returns for all callers.";
     let told = reported(&mut builder, "Result is dropped", "    write_all(buffer);", body);
-    assert!(note(&told).contains("The body says \"all\", \"never\": have you read"), "{told}");
+    assert!(note(&told).contains("It says \"all\", \"never\": have you read"), "{told}");
     let again = reported(&mut builder, "Result is dropped", "    write_all(buffer);", body);
     assert!(again["status"] == "merged" && !note(&again).contains("have you read"), "{again}");
     let other = reported(&mut builder, "Flush may fail", "    flush(buffer);", body);
