@@ -4,9 +4,11 @@
 //! [`Finding`](finding::Finding). Wire formats do not belong here: each surface has structs of its own and converts.
 
 pub mod batch;
+pub mod build;
 pub mod change;
 pub mod claim;
 pub mod day;
+pub mod diagnostic;
 pub mod dismissal;
 pub mod doctor;
 pub mod eval;

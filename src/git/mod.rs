@@ -21,6 +21,7 @@ mod fetch;
 mod file_patch;
 mod index;
 mod known_lines;
+mod materialize;
 mod moved;
 mod nested;
 mod parsed_file;
@@ -48,6 +49,7 @@ pub use fetch::{
     RepositoryPlace, fetch, fetch_branches, fetch_commits, find_local, host_of, mirror_path, remotes, repository_of,
 };
 pub use file_patch::{DiffPosition, FilePatch, file_patch};
+pub use materialize::materialize;
 pub use moved::{changed_lines, find_moved};
 pub use patch_file::{PatchChange, from_patch};
 pub use patch_parse::PatchError;

@@ -112,6 +112,16 @@ impl ContainedFolder {
         }
     }
 
+    /// Opens a plain file to read it piece by piece.
+    pub fn open_file(&self, path: &[u8]) -> io::Result<std::fs::File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = self.open(path, flags)?;
+        match kind_of(&rustix::fs::fstat(&file)?) {
+            Kind::File { .. } => Ok(file.into()),
+            _ => Err(io::Error::other("it is not a plain file")),
+        }
+    }
+
     /// Makes a folder directly in this one, where there is none; what else stands there is `NotADirectory`.
     pub fn make_folder(&self, name: &str) -> io::Result<()> {
         match rustix::fs::mkdirat(&self.root, name, Mode::from_raw_mode(0o777)) {

@@ -3,8 +3,13 @@
 //! The only place that starts a child. A child gets the environment that its caller made and nothing of this process's own, has no standard
 //! input, and ends with its whole process group when the caller's [`Cancel`] says so. What its output means belongs to the caller.
 
+#[cfg(target_os = "linux")]
+mod descendants;
 mod environment;
 mod helper;
+mod sandbox;
+mod streamed;
+mod supervisor;
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -15,6 +20,9 @@ use std::time::{Duration, Instant};
 
 pub use environment::Environment;
 pub use helper::{Helper, HelperReply};
+pub use sandbox::{SandboxLevel, SandboxReport, SandboxSpec};
+pub use streamed::{LineSink, MOST_OUTPUT, StopCause, StreamedCall, StreamedError, StreamedOutput};
+pub use supervisor::{COMMAND as SUPERVISOR, SupervisorError, supervise};
 
 use super::cancel::{Cancel, CancelReason};
 
@@ -90,6 +98,14 @@ impl Program {
         found.map(|path| Self { path }).ok_or_else(|| ProcessError::Missing { name: name.to_owned() })
     }
 
+    /// Takes the program at an absolute path.
+    pub fn at(path: PathBuf) -> Result<Self, ProcessError> {
+        if path.is_absolute() && is_executable(&path) {
+            return Ok(Self { path });
+        }
+        Err(ProcessError::Missing { name: path.display().to_string() })
+    }
+
     /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
@@ -100,8 +116,8 @@ impl Program {
         cancel.check()?;
         let mut running = self.start(call)?;
         let (sender, pieces) = sync_channel(8);
-        listen(running.child.stdout.take(), Stream::Output, &sender);
-        listen(running.child.stderr.take(), Stream::Errors, &sender);
+        listen(running.child.stdout.take(), OutputStream::Output, &sender);
+        listen(running.child.stderr.take(), OutputStream::Errors, &sender);
         drop(sender);
         let mut heard = StreamOutput { output: Vec::new(), errors: Vec::new(), most: call.most };
         let too_much = || ProcessError::TooMuch { path: self.path.clone(), most: call.most };
@@ -204,16 +220,19 @@ impl Drop for ChildProcess {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Stream {
+/// Where a program writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputStream {
+    /// Standard output.
     Output,
+    /// Standard error.
     Errors,
 }
 
-type OutputPiece = (Stream, Vec<u8>);
+type OutputPiece = (OutputStream, Vec<u8>);
 
 /// Reads a pipe on a thread of its own until its end, or until nobody listens any more.
-fn listen(pipe: Option<impl Read + Send + 'static>, stream: Stream, to: &SyncSender<OutputPiece>) {
+fn listen(pipe: Option<impl Read + Send + 'static>, stream: OutputStream, to: &SyncSender<OutputPiece>) {
     let (Some(mut pipe), to) = (pipe, to.clone()) else { return };
     std::thread::spawn(move || {
         let mut buffer = [0; 8192];
@@ -242,11 +261,11 @@ impl StreamOutput {
     /// Keeps a piece; `None` if it is one too many.
     fn take(&mut self, (stream, bytes): OutputPiece) -> Option<()> {
         match stream {
-            Stream::Output => {
+            OutputStream::Output => {
                 self.output.extend_from_slice(&bytes);
                 (self.output.len() <= self.most).then_some(())
             }
-            Stream::Errors => {
+            OutputStream::Errors => {
                 self.errors.extend_from_slice(&bytes);
                 // What went wrong stands at the end.
                 if self.errors.len() > self.most.saturating_mul(2) {

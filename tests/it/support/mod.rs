@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "everything here is for the one test binary")]
 
 pub mod artefact;
+pub mod build;
 pub mod change;
 mod confined;
 pub mod engine;

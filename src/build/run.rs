@@ -1,0 +1,212 @@
+//! One run of a tool, from its name to its diagnostics. Main function: [`run`].
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::declared::ResolvedTool;
+use super::environment::{EnvironmentCall, project_programs, tool_environment};
+use super::execute::{BuildCall, BuildExit, BuildRun, ExecuteError, execute};
+use super::places::{self, RefusedArgument};
+use super::runs::{BuildRuns, BuildRunsError};
+use super::toolchains;
+use super::tools::ArgumentPlace;
+use crate::domain::diagnostic::{Diagnostic, TestSummary};
+use crate::sys::cancel::Cancel;
+use crate::sys::process::{Environment, Program, SandboxLevel, SandboxSpec};
+
+/// Programs that a project may bring a starter of its own for.
+const STARTERS: &[(&str, &str)] = &[("gradle", "gradlew"), ("mvn", "mvnw")];
+
+/// A tool to run.
+#[derive(Debug, Clone)]
+pub struct BuildRequest {
+    /// The tool.
+    pub tool: ResolvedTool,
+    /// The arguments of the caller.
+    pub arguments: Vec<String>,
+    /// The folder to run in, without links; below `root`.
+    pub directory: PathBuf,
+    /// The repository's folder, without links.
+    pub root: PathBuf,
+    /// Time limit.
+    pub timeout: Duration,
+    /// `true` if it may use the network.
+    pub network: bool,
+    /// `true` if it may run only where the sandbox holds.
+    pub is_strict: bool,
+}
+
+/// A run that was started.
+#[derive(Debug)]
+pub struct EndedBuild {
+    /// Its id.
+    pub run: String,
+    /// `true` if it ran to its end and the tool says that all is well.
+    pub success: bool,
+    /// The diagnostics, without doubles; files relative to the repository.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The numbers of the tests.
+    pub summary: Option<TestSummary>,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+    exit: BuildExit,
+}
+
+impl EndedBuild {
+    /// `true` if the program ran to its end.
+    pub fn is_whole(&self) -> bool {
+        self.exit.stopped.is_none() && self.exit.code.is_some()
+    }
+
+    /// Describes the end of a run that says nothing although it failed: of a check that crashed, or that could not read its settings.
+    pub fn silent_failure(&self) -> Option<String> {
+        let code = self.exit.code.filter(|code| *code != 0 && self.diagnostics.is_empty())?;
+        Some(format!("it ended with exit code {code} and nothing that could be read (`review build log {}`)", self.run))
+    }
+
+    /// Describes why it did not.
+    pub fn describe_end(&self) -> String {
+        match (self.exit.signal, self.notes.first()) {
+            (_, Some(note)) if self.exit.stopped.is_some() => note.clone(),
+            (Some(signal), _) => format!("signal {signal} ended it"),
+            (None, _) => "it did not run to its end".to_owned(),
+        }
+    }
+}
+
+/// Why a tool was not run.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum BuildFault {
+    #[error(transparent)]
+    Argument(#[from] RefusedArgument),
+    /// The run could not be saved.
+    #[error(transparent)]
+    Runs(#[from] BuildRunsError),
+    /// The program was not found or could not be started.
+    #[error("{error}")]
+    Program { run: String, error: ExecuteError },
+}
+
+impl BuildFault {
+    /// Returns the run, if there is one with a log.
+    pub fn run(&self) -> Option<&str> {
+        match self {
+            Self::Program { run, .. } => Some(run),
+            Self::Argument(_) | Self::Runs(_) => None,
+        }
+    }
+}
+
+/// Runs a tool and reads what it wrote. It blocks until the tool has ended with all of its processes; `on_line` gets each line.
+pub fn run(
+    request: &BuildRequest,
+    runs: &BuildRuns,
+    cancel: &Cancel,
+    on_line: &mut dyn FnMut(&str),
+) -> Result<EndedBuild, BuildFault> {
+    let tool = &request.tool;
+    places::check_arguments(&tool.program, &request.arguments, tool.place == ArgumentPlace::ScriptFirst)?;
+    let environment = environment(&request.directory, &request.root, request.network);
+    let program = program_of(&tool.program, &request.directory, &request.root);
+    let found = Program::find(&program, &environment).ok();
+    let open = toolchains::folders(&environment, found.as_ref().map(Program::path), request.is_strict);
+    let level = if request.is_strict { SandboxLevel::Strict } else { SandboxLevel::BestEffort };
+    let mut write = vec![request.root.clone()];
+    write.extend(open.write);
+    let sandbox = SandboxSpec { read: open.read, write, network: request.network, ..SandboxSpec::new(level) };
+    let mut argv = vec![program];
+    argv.extend(arguments(tool, &request.arguments));
+    let call = BuildCall {
+        environment,
+        timeout: request.timeout,
+        ..BuildCall::new(&tool.name, argv, request.directory.clone(), sandbox, supervisor())
+    };
+    let mut hear = |_, line: &[u8]| on_line(&String::from_utf8_lossy(line));
+    let BuildRun { run_id, exit, log, mut notes, sandbox, .. } = execute(&call, runs, cancel, &mut hear)?;
+    let run = run_id.to_string();
+    let exit = exit.map_err(|error| BuildFault::Program { run: run.clone(), error })?;
+    if let Some(sandbox) = sandbox.filter(|sandbox| !sandbox.files || !sandbox.network && !request.network) {
+        notes.push(format!("the sandbox does not hold all: {}", sandbox.words));
+    }
+    let (mut diagnostics, mut summary): (Vec<Diagnostic>, _) = (Vec::new(), None);
+    for parser in &tool.parsers {
+        let parsed = parser(&log);
+        summary = summary.or(parsed.summary);
+        for mut diagnostic in parsed.diagnostics {
+            diagnostic.file = diagnostic.file.map(|file| places::relative(&file, &request.directory, &request.root));
+            if !diagnostics.iter().any(|known| is_same(known, &diagnostic)) {
+                diagnostics.push(diagnostic);
+            }
+        }
+    }
+    runs.save_diagnostics(&run, &diagnostics)?;
+    let success = exit.stopped.is_none() && exit.code == Some(0);
+    Ok(EndedBuild { run, success, diagnostics, summary, notes, exit })
+}
+
+/// Checks whether two parsers read the same. One place and one message are one diagnostic; without a place the place in the log counts.
+fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
+    let place = |diagnostic: &Diagnostic| (diagnostic.line, diagnostic.column, diagnostic.severity);
+    let is_placed = one.file.is_some() || one.log_range == other.log_range;
+    one.file == other.file && place(one) == place(other) && one.message == other.message && is_placed
+}
+
+/// Checks whether the program of a tool is found for a folder of a repository.
+pub fn finds_program(program: &str, directory: &Path, root: &Path) -> bool {
+    let found = program_of(program, directory, root);
+    Path::new(&found).is_absolute() || Program::find(&found, &environment(directory, root, false)).is_ok()
+}
+
+/// Returns the starter that the project brings for a program, or the program.
+fn program_of(program: &str, directory: &Path, root: &Path) -> String {
+    let starter = STARTERS.iter().find(|(known, _)| *known == program).map(|(_, starter)| starter);
+    let there = starter
+        .and_then(|name| [directory, root].map(|folder| folder.join(name)).into_iter().find(|path| path.is_file()));
+    there.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| program.to_owned())
+}
+
+fn environment(directory: &Path, root: &Path, network: bool) -> Environment {
+    // The nearest folder first: a package of a monorepo may have programs of its own.
+    let above = directory.ancestors().take_while(|folder| folder.starts_with(root));
+    let programs: Vec<PathBuf> = above.flat_map(project_programs).collect();
+    tool_environment(std::env::vars_os(), &EnvironmentCall { programs: &programs, network })
+}
+
+fn arguments(tool: &ResolvedTool, own: &[String]) -> Vec<String> {
+    let mut all = tool.arguments.clone();
+    let (script, rest) = match (tool.place, own) {
+        (ArgumentPlace::ScriptFirst, [script, rest @ ..]) => (Some(script), rest),
+        _ => (None, own),
+    };
+    all.extend(script.cloned());
+    if tool.place != ArgumentPlace::Last && !rest.is_empty() {
+        all.push("--".to_owned());
+    }
+    all.extend(rest.iter().cloned());
+    all
+}
+
+/// The executable of this program, which starts the tool in its sandbox.
+fn supervisor() -> PathBuf {
+    let own = PathBuf::from("/proc/self/exe");
+    if cfg!(target_os = "linux") { own } else { std::env::current_exe().unwrap_or(own) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::tools;
+
+    #[test]
+    fn arguments_of_a_script_stand_behind_dashes() {
+        let words = |name: &str, own: &[&str]| {
+            let own: Vec<String> = own.iter().map(|&word| word.to_owned()).collect();
+            arguments(&tools::find(name).unwrap().into(), &own).join(" ")
+        };
+        assert_eq!(words("npm.test", &["--ci"]), "run test -- --ci");
+        assert_eq!(words("npm.test", &[]), "run test");
+        assert_eq!(words("npm.run", &["lint", "--fix"]), "run lint -- --fix");
+        assert_eq!(words("npm.install", &["left-pad"]), "install left-pad");
+    }
+}
