@@ -78,6 +78,7 @@
 //! | 2 | [`present`] | one pure file per output |
 //! | 2 | [`store`] | saved runs and presented documents |
 //! | 2 | [`queue`] | jobs that several workers share |
+//! | 2 | [`build`] | the project's own builds, tests and linters, and what their output means |
 //! | 2 | [`prompt`] | the prompts: templates with typed variables |
 //! | 2 | [`llm`] | models: one turn at a time, with any provider |
 //! | 2 | [`forge`] | pull requests: the client, and parsers for bots' comments |
@@ -99,6 +100,8 @@
 //! | output | `present/<name>.rs` | `PRESENTERS` in `present/mod.rs`, its row in `docs/formats.md` |
 //! | tool | `tools/<name>.rs` | `TOOLS` in `tools/mod.rs` |
 //! | tool that changes the review | `review/builder/engine_tools/<name>.rs` | `ENGINE_TOOLS` and `EngineCall` in `review/builder/engine_tools/mod.rs` |
+//! | build tool | a row of `TOOLS` in `build/tools.rs` | its row in `docs/build.md` |
+//! | parser of a tool's output | `build/parsers/<name>.rs` | `PARSERS` in `build/parsers/mod.rs`, fixtures in `fixtures/build/<name>/` |
 //! | rule | a document in `rules/packs/<language>.yml`, fixtures in `fixtures/rules/<language>/<id>/` | — |
 //! | rule pack | `rules/packs/<language>.yml` | `PACKS` in `rules/mod.rs` |
 //! | language-independent check | `rules/checks/<name>.rs` | `CHECKS` in `rules/checks/mod.rs` |
@@ -125,6 +128,7 @@
 //! settings come from the target commit; other programs are started in [`sys::process`] only. *No checkout*: see [`workspace`].
 
 pub mod app;
+pub mod build;
 pub mod cli;
 pub mod config;
 pub mod document;

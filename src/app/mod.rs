@@ -5,6 +5,7 @@
 
 pub mod action;
 mod batch;
+mod build;
 pub mod clients;
 mod context;
 mod doctor;
@@ -22,6 +23,10 @@ pub use crate::config::Flags as Overrides;
 pub use batch::{
     BatchError, BatchRequest, BatchSelection, FORMATS as BATCH_FORMATS, merge_batches, run_batch,
     write_index as write_batch_index,
+};
+pub use build::{
+    BUILD_TIMEOUT, BuildAsk, BuildOutcome, BuildReport, BuildUseError, TrustedTools, build, build_log, build_raw,
+    build_root, list_tools, run_build, trust,
 };
 pub use context::environment::ProcessEnv;
 pub use context::error::{AppError, UseCaseError};
@@ -72,5 +77,6 @@ pub use service::{
 
 pub use crate::store::Store;
 pub use crate::syntax::{HELPER as PARSE_HELPER, serve_probe as serve_parser};
-pub use crate::sys::cancel::Cancel;
+pub use crate::sys::cancel::{Cancel, CancelReason};
 pub use crate::sys::clock::now;
+pub use crate::sys::process::{SUPERVISOR, supervise};

@@ -13,6 +13,7 @@ mod action;
 mod apply;
 mod args;
 mod batch;
+mod build;
 mod completions;
 mod config;
 mod console;
@@ -33,6 +34,7 @@ mod rules;
 mod runs;
 mod serve;
 mod tool;
+mod trust;
 mod worker;
 
 use args::ReviewArgs;
@@ -84,6 +86,10 @@ enum CliCommand {
     Worker(worker::WorkerArgs),
     /// Take webhooks of GitHub: pull requests that change become jobs
     Serve(serve::ServeArgs),
+    /// Run a build, tests or a linter of the project, and print what it says in a few lines
+    Build(build::BuildArgs),
+    /// Let the tools run that the repository here declares for `review build`
+    Trust(trust::TrustArgs),
     /// List saved reviews, newest first
     List(runs::RunListArgs),
     /// Post a saved review to its pull request, updating the comments already there
@@ -143,6 +149,16 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let console = Console::of_this_process();
     console.install_panic_hook();
     let words: Vec<OsString> = words.into_iter().collect();
+    if words.get(1).is_some_and(|word| word == app::SUPERVISOR) {
+        // Before anything else: it has to have no other threads.
+        return match app::supervise(words.into_iter().skip(2)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                console.print_to_stderr(&format!("review: {error}"));
+                ExitCode::from(2)
+            }
+        };
+    }
     if let [_, word] = words.as_slice()
         && (word == "--version" || word == "-V")
     {
@@ -175,6 +191,10 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
         Some(CliCommand::Queue(args)) => queue::run(args, console),
         Some(CliCommand::Worker(args)) => worker::run(args, console),
         Some(CliCommand::Serve(args)) => serve::run(&args, console),
+        Some(CliCommand::Build(args)) => build::run(args, console),
+        Some(CliCommand::Trust(args)) => {
+            app::with_time_limit("trusting", LONGEST_LOOK, move || trust::run(&args, &own))
+        }
         Some(CliCommand::List(args)) => {
             app::with_time_limit("listing the runs", LONGEST, move || runs::list(&args, &own))
         }

@@ -79,7 +79,15 @@ fn job(args: ReviewArgs) -> ReviewJob {
         settings_from_worktree: args.shape.settings_from_worktree(),
         scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
     };
-    ReviewJob { run: RunId::random(), request, flags, compare, outputs: args.output, leads: args.leads }
+    ReviewJob {
+        run: RunId::random(),
+        request,
+        flags,
+        compare,
+        outputs: args.output,
+        leads: args.leads,
+        checks: args.check,
+    }
 }
 
 /// A review, and the outcome of posting it if that was requested.

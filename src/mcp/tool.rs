@@ -50,6 +50,8 @@ pub(super) enum ToolHints {
     Asks,
     /// It changes something on a forge; a second call changes nothing.
     Settles,
+    /// It runs programs of the repository, which may change its files.
+    Runs,
 }
 
 /// One call.

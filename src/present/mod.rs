@@ -10,6 +10,7 @@
 pub mod annotations;
 pub mod batch;
 mod brief;
+pub mod build;
 mod columns;
 pub mod delivery;
 pub(crate) mod digest;

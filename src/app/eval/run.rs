@@ -60,7 +60,15 @@ pub(super) async fn run(
         settings_from_worktree: false,
     };
     let compare = Compare { with: Previous::None, full: true };
-    let job = ReviewJob { run: RunId::random(), request, flags, outputs: Vec::new(), compare, leads: Vec::new() };
+    let job = ReviewJob {
+        run: RunId::random(),
+        request,
+        flags,
+        outputs: Vec::new(),
+        compare,
+        leads: Vec::new(),
+        checks: Vec::new(),
+    };
     let (run, store) = (job.run, Store::at(&state));
     let around = ProcessEnv { state, store: store.clone(), ..around.clone() };
     let ended = Box::pin(review(job, around, events, cancel)).await;

@@ -3,6 +3,7 @@
 //! Running an engine on it belongs in `review`.
 
 pub(in crate::app) mod change;
+pub(in crate::app) mod checks;
 pub(in crate::app) mod diff_source;
 pub(in crate::app) mod dismissals;
 pub(in crate::app) mod guidelines;

@@ -13,6 +13,7 @@ use crate::app::context::model;
 use crate::app::context::prompts;
 use crate::app::prepare::change;
 use crate::app::prepare::change::PreparedChange;
+use crate::app::prepare::checks;
 use crate::app::prepare::guidelines;
 use crate::app::prepare::inputs::ContentHashes;
 use crate::app::prepare::inputs::RunRequest;
@@ -51,6 +52,8 @@ pub struct ReviewJob {
     pub compare: Compare,
     /// SARIF reports of other scanners.
     pub leads: Vec<PathBuf>,
+    /// Names of the project's own checks to run.
+    pub checks: Vec<String>,
 }
 
 /// Reviews a change, saves the run, and writes the requested files.
@@ -89,7 +92,7 @@ pub(in crate::app) async fn review_with(
 ) -> Result<DeliveredReview, AppError> {
     let started = (clock::now(), Instant::now());
 
-    let ReviewJob { run, request, flags, outputs, compare, leads } = job;
+    let ReviewJob { run, request, flags, outputs, compare, leads, checks } = job;
     let is_standalone = compare.with == Previous::None;
     let compare = Compare { with: compare.with.for_scope(&request.scope), ..compare };
     // The model does not depend on the repository, so its errors are reported before anything is collected.
@@ -107,12 +110,12 @@ pub(in crate::app) async fn review_with(
     let (scope, directory) = (request.scope.clone(), request.directory.clone());
     let KnownInputs { pulled, repository, saved, identity } = known;
     let gathering =
-        ReviewInputs { request, flags, compare, leads, whose, is_model: chosen.is_some(), pulled, repository };
+        ReviewInputs { request, flags, compare, leads, checks, whose, is_model: chosen.is_some(), pulled, repository };
     let EngineInputs { mut subject, instructions, guidelines, prompts, contents } =
         gather_inputs(gathering, &around, &events, &bounded).await?;
     subject.saved = saved;
     // Counted while the engine works.
-    let left_out = UncommittedCount::of(&scope, &directory);
+    let left_out = UncommittedCount::of(&scope, &directory, settings::filter(&subject.settings)?);
     if let (None, Some(instructions)) = (&chosen, &instructions) {
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
@@ -176,6 +179,7 @@ pub(in crate::app) struct ReviewInputs {
     pub(in crate::app) compare: Compare,
     /// Reports of other scanners.
     pub(in crate::app) leads: Vec<PathBuf>,
+    pub(in crate::app) checks: Vec<String>,
     /// The trust level of the instructions path.
     pub(in crate::app) whose: TrustLevel,
     pub(in crate::app) is_model: bool,
@@ -202,7 +206,7 @@ pub(in crate::app) async fn gather_inputs(
     events: &Arc<dyn EventSink>,
     cancel: &Cancel,
 ) -> Result<EngineInputs, AppError> {
-    let ReviewInputs { request, flags, compare, leads, whose, is_model, pulled, repository } = gathering;
+    let ReviewInputs { request, flags, compare, leads, checks, whose, is_model, pulled, repository } = gathering;
     let pulled = match pulled {
         None => pull::resolve_request(&request, &flags, around, &**events, cancel).await?,
         known => known,
@@ -218,6 +222,7 @@ pub(in crate::app) async fn gather_inputs(
         };
         subject.compare = compare;
         subject.reports = sarif::read(&leads, &request, &subject)?;
+        subject.reports.0.extend(checks::run_checks(&checks, &subject, &around, &*told)?);
         let instructions = instructions::load(&request, &subject, whose)?;
         let guidelines = guidelines::begin(&mut subject, from_worktree, is_model, &*told)?;
         let folder = subject.settings.prompts.as_deref();

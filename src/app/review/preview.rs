@@ -57,6 +57,8 @@ pub async fn preview(
         flags,
         compare,
         leads,
+        // A preview runs nothing.
+        checks: Vec::new(),
         whose: TrustLevel::User,
         is_model: chosen.is_some(),
         pulled: None,

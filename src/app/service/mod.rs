@@ -14,7 +14,7 @@ mod readers;
 mod reviews;
 mod roots;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use briefing::BriefingError;
@@ -95,6 +95,18 @@ impl Service {
     ) -> Result<T, AppError> {
         let service = Arc::clone(self);
         Ok(self.workers.run(what, &Cancel::after(readers::LONGEST), move || work(&service)).await?)
+    }
+
+    /// Returns the repository of an allowed folder, which must be allowed too, and the folder.
+    pub fn repository_of(&self, folder: Option<&Path>) -> Result<(PathBuf, PathBuf), AppError> {
+        let folder = self.roots.folder(folder)?;
+        let repo = self.roots.open(&folder)?;
+        Ok((repo.workdir().unwrap_or(repo.git_dir()).to_owned(), folder))
+    }
+
+    /// The environment of the process.
+    pub fn environment(&self) -> &ProcessEnv {
+        &self.around
     }
 
     /// The allowed folders.

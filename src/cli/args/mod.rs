@@ -312,6 +312,12 @@ pub(super) struct ReviewArgs {
     /// that scanner's findings. Other results are counted.
     #[arg(long, value_name = "FILE", help_heading = "Who reviews")]
     pub(super) leads: Vec<PathBuf>,
+    /// Run a linter or type checker of the project (auto: those that it configures); repeatable
+    ///
+    /// It runs in a sandbox without network, on the checkout or a copy of the reviewed commit. What it says about changed lines is used like
+    /// --leads; the rest is counted. docs/build.md has the names, and what a sandbox does not hold.
+    #[arg(long, value_name = "NAME", help_heading = "Who reviews")]
+    pub(super) check: Vec<String>,
     #[command(flatten, next_help_heading = "Who reviews")]
     pub(super) compare: CompareArgs,
     /// Show what would be sent to whom, what is left out, and the expected cost and time; sends nothing and needs no key

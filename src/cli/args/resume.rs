@@ -17,7 +17,7 @@ pub(in crate::cli) struct ResumeArgs {
         value_parser = NonEmptyStringValueParser::new(),
         conflicts_with_all = [
             "target", "head", "commit", "range", "staged", "uncommitted", "diff", "pr", "include", "exclude", "settings", "model", "no_model", "instructions", "verify", "verify_model",
-            "min_severity", "min_confidence", "all_lines", "hints", "leads"
+            "min_severity", "min_confidence", "all_lines", "hints", "leads", "check"
         ]
     )]
     resume: Option<String>,

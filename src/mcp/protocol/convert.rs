@@ -27,11 +27,12 @@ pub(super) fn tool(tool: &McpTool, offer: &ToolSelection, structure: bool) -> Wi
         ToolHints::Sends => (false, true, false),
         ToolHints::Asks => (true, true, true),
         ToolHints::Settles => (false, true, true),
+        ToolHints::Runs => (false, true, false),
     };
     let (read_only, open_world, idempotent) = hints;
     let mut annotations = ToolAnnotations::with_title(tool.title).read_only(read_only).open_world(open_world);
     if !read_only {
-        annotations = annotations.destructive(false).idempotent(idempotent);
+        annotations = annotations.destructive((tool.hints)(offer) == ToolHints::Runs).idempotent(idempotent);
     }
     let wire = WireTool::new(tool.name, tool.description.clone(), object((tool.input)(tool.name, offer)))
         .with_annotations(annotations);

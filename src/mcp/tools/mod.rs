@@ -1,5 +1,6 @@
 //! The tools of the server: one file each, and the table [`tools`].
 
+mod build;
 mod findings;
 mod present_review;
 mod pulls;
@@ -14,13 +15,14 @@ use pulls::GROUP as PULLS;
 pub(super) fn tools() -> Vec<McpTool> {
     let mut tools = vec![present_review::TOOL];
     tools.extend(read_only::rows());
-    tools.extend([review::tool(), findings::tool(), present_review::ALIAS]);
+    tools.extend([review::tool(), findings::tool(), present_review::ALIAS, build::TOOL]);
     tools.extend(pulls::rows());
     tools
 }
 
 impl ToolSelection {
-    /// Selects the named tools, in the order of the table. `default`, `all` and `pr` stand for several, `-name` removes one of those before
+    /// Selects the named tools, in the order of the table. `default`, `all` and `pr` stand for several (none of them for `build`, which runs
+    /// programs of the repository), `-name` removes one of those before
     /// it; no name at all is `default`, and so is a list that only removes. `-pr` removes the resources `pr://` as well.
     pub fn new(words: &[String], allow_write: bool) -> Result<Self, ToolSelectionFault> {
         let all = tools();
@@ -31,7 +33,7 @@ impl ToolSelection {
         for word in words {
             let (leave_out, name) = word.strip_prefix('-').map_or((false, word.as_str()), |name| (true, name));
             let named: Vec<&'static str> = match name {
-                "all" => all.iter().map(|tool| tool.name).collect(),
+                "all" => all.iter().map(|tool| tool.name).filter(|name| *name != build::TOOL.name).collect(),
                 "default" => all.iter().filter(|tool| tool.by_default).map(|tool| tool.name).collect(),
                 PULLS => {
                     pulls = Some(!leave_out);

@@ -100,6 +100,9 @@ fn count(left_out: &mut Vec<(String, usize)>, why: &str) {
 
 /// Describes how a report was used, for the receipt.
 fn sentence(report: &ScannerReport, leads: usize, left_out: &[(String, usize)]) -> String {
+    if let Some(fault) = &report.fault {
+        return format!("{} was not run: {fault}", report.from);
+    }
     let mut parts: Vec<String> = Vec::new();
     if leads > 0 || left_out.is_empty() {
         parts.push(format!("{} told", group_thousands(leads as u64)));

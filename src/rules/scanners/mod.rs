@@ -42,6 +42,9 @@ pub struct ScannerReport {
     pub given: usize,
     /// Numbers of skipped results by reason (`lie outside the change`), in order of first occurrence.
     pub left_out: Vec<(String, usize)>,
+    /// Why a check that the project configures could not be run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 /// A result of a scanner. Its texts are masked and stripped.

@@ -86,6 +86,7 @@ impl ActionStep {
             outputs: formats.iter().map(output).collect(),
             compare: Compare::default(),
             leads: Vec::new(),
+            checks: Vec::new(),
         };
         let whose = if self.inputs.instructions.is_some() { TrustLevel::Target } else { TrustLevel::User };
         let (events, cancel) = (Arc::clone(&self.events), self.cancel.clone());
