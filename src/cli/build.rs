@@ -31,6 +31,7 @@ Exit codes: 0 passed, 1 failed, 2 not run (no such tool, not confirmed, wrong fo
 3 not run to its end (time limit), 130 interrupted. docs/build.md has the details.";
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLES)]
 pub(super) struct BuildArgs {
     #[command(subcommand)]

@@ -57,7 +57,7 @@ pub fn tools(list: &BuildToolList) -> String {
 
 /// Renders lines of a log.
 pub fn log(page: &LogPage) -> String {
-    page.lines.iter().map(|line| format!("{}\n", strip_line(line))).collect()
+    page.lines.iter().flat_map(|line| [strip_line(line), "\n".to_owned()]).collect()
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub(in crate::app) fn run_checks(
         named.into_iter().map(|(tool, check)| (tool, check, true)).collect();
     if names.iter().any(|name| name == AUTO) {
         let configured = tools::TOOLS.iter().filter_map(|tool| Some((tool, tool.check?, false)));
-        chosen.extend(configured.filter(|(_, check, _)| is_configured(tree.path(), check)));
+        chosen.extend(configured.filter(|(_, check, _)| is_configured(&tree.path(), check)));
     }
     let runs = BuildRuns::at(&around.state);
     let mut reports: Vec<ScannerReport> = Vec::new();
@@ -87,8 +87,8 @@ pub(in crate::app) fn run_checks(
         let request = BuildRequest {
             tool: ResolvedTool::from(tool),
             arguments: if check.takes_files { arguments(&changed) } else { Vec::new() },
-            directory: tree.path().to_owned(),
-            root: tree.path().to_owned(),
+            directory: tree.path(),
+            root: tree.path(),
             timeout: LONGEST,
             network: false,
             // A stranger's code runs in a sandbox that holds, or not at all.
@@ -153,7 +153,7 @@ impl CheckedTree {
 }
 
 /// Checks whether the project uses a check.
-fn is_configured(root: PathBuf, check: &CheckUse) -> bool {
+fn is_configured(root: &Path, check: &CheckUse) -> bool {
     check.configured_by.iter().any(|sign| match sign.split_once('#') {
         None => root.join(sign).is_file(),
         Some((file, begin)) => {

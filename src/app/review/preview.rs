@@ -57,7 +57,6 @@ pub async fn preview(
         flags,
         compare,
         leads,
-        // A preview runs nothing.
         checks: Vec::new(),
         whose: TrustLevel::User,
         is_model: chosen.is_some(),
@@ -72,8 +71,7 @@ pub async fn preview(
     let (given, guidelines) = (guidelines.provenance(), Arc::new(guidelines));
     let (change, settings) = (Arc::clone(&subject.change), subject.settings.clone());
     let (Some(chosen), Some(prompts)) = (chosen, prompts) else {
-        let preview = of_rules(change, subject.notes);
-        return Ok(preview);
+        return Ok(of_rules(change, subject.notes));
     };
     let provider: Arc<dyn llm::Provider> = Arc::from(llm::connect(&chosen.row, &chosen.model, &chosen.access)?);
     let who = identify_reviewer(provider.capabilities(), &prompts, &packs, instructions.as_ref(), &guidelines);

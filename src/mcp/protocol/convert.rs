@@ -24,10 +24,9 @@ pub(super) fn tool(tool: &McpTool, offer: &ToolSelection, structure: bool) -> Wi
     let hints = match (tool.hints)(offer) {
         ToolHints::ReadsOnly => (true, false, true),
         ToolHints::Keeps => (false, false, false),
-        ToolHints::Sends => (false, true, false),
+        ToolHints::Sends | ToolHints::Runs => (false, true, false),
         ToolHints::Asks => (true, true, true),
         ToolHints::Settles => (false, true, true),
-        ToolHints::Runs => (false, true, false),
     };
     let (read_only, open_world, idempotent) = hints;
     let mut annotations = ToolAnnotations::with_title(tool.title).read_only(read_only).open_world(open_world);
