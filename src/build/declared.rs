@@ -11,6 +11,8 @@
 //!
 //! What a project declares may run only once the user has trusted the very bytes that declare it ([`fingerprint`]).
 
+use std::path::Path;
+
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -87,6 +89,8 @@ pub struct ResolvedTool {
     pub parsers: Vec<Parser>,
     /// `true` if it changes files of the project.
     pub mutates: bool,
+    /// `true` if it is there to bring something from the network; never one that is declared.
+    pub network: bool,
 }
 
 impl std::fmt::Debug for ResolvedTool {
@@ -95,13 +99,6 @@ impl std::fmt::Debug for ResolvedTool {
             .field("name", &self.name)
             .field("program", &self.program)
             .finish_non_exhaustive()
-    }
-}
-
-impl ResolvedTool {
-    /// `true` if it is there to bring something from the network.
-    pub fn needs_network(&self) -> bool {
-        self.mutates && [".install", ".restore"].iter().any(|ending| self.name.ends_with(ending))
     }
 }
 
@@ -115,6 +112,7 @@ impl From<&BuildTool> for ResolvedTool {
             place: row.place,
             parsers: row.parsers.iter().map(|(_, parser)| *parser).collect(),
             mutates: row.mutates,
+            network: row.mutates && [".install", ".restore"].iter().any(|ending| row.name.ends_with(ending)),
         }
     }
 }
@@ -149,12 +147,26 @@ fn resolve(file: &str, tool: ToolDeclaration) -> Result<ResolvedTool, Declaratio
         chosen.push(*known);
     }
     let place = ArgumentPlace::Last;
-    Ok(ResolvedTool { name, description, program, arguments: words.collect(), place, parsers: chosen, mutates })
+    Ok(ResolvedTool {
+        name,
+        description,
+        program,
+        arguments: words.collect(),
+        place,
+        parsers: chosen,
+        mutates,
+        network: false,
+    })
 }
 
-/// Returns what a user trusts: the hash of the bytes that declare the tools.
-pub fn fingerprint(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+/// Returns what a user trusts: the hash of a repository's folder and of the bytes that declare its tools. A command may name a script of the
+/// repository, so another one with the same bytes is not the same.
+pub fn fingerprint(root: &Path, bytes: &[u8]) -> String {
+    let mut hash = Sha256::new();
+    for part in [root.as_os_str().as_encoded_bytes(), &[0], bytes] {
+        hash.update(part);
+    }
+    hex(&hash.finalize())
 }
 
 #[cfg(test)]

@@ -74,10 +74,14 @@ pub struct EnvironmentCall<'a> {
     pub network: bool,
 }
 
-/// Lists where a project keeps programs of its own: those of npm and of virtual environments.
-pub fn project_programs(cwd: &Path) -> Vec<PathBuf> {
-    let folders = ["node_modules/.bin", ".venv/bin", "venv/bin"].map(|folder| cwd.join(folder));
-    folders.into_iter().filter(|folder| folder.is_dir()).collect()
+/// Lists where a project keeps programs of its own: those of npm, Composer and virtual environments, in a folder and in those above it up to
+/// `root`. All of them lie below `root`: a link in a repository opens nothing elsewhere.
+pub fn project_programs(directory: &Path, root: &Path) -> Vec<PathBuf> {
+    let above = directory.ancestors().take_while(|folder| folder.starts_with(root));
+    let parts = ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"];
+    let folders = above.flat_map(|folder| parts.map(|part| folder.join(part)));
+    let real = folders.filter_map(|folder| folder.canonicalize().ok());
+    real.filter(|folder| folder.is_dir() && folder.starts_with(root)).collect()
 }
 
 /// Builds the environment of a tool from that of this process, or from another one.

@@ -90,6 +90,8 @@ pub struct BuildRun {
     pub log: Log,
     /// Notes for the user: that it was ended, that not all was parsed.
     pub notes: Vec<String>,
+    /// `true` if not all lines are in `log`.
+    pub is_cut: bool,
     /// The time that it took.
     pub duration: Duration,
     /// The enforced limits; `None` if the program was not started.
@@ -125,7 +127,7 @@ pub fn execute(
         }
         Err(error) => (Err(error), Duration::ZERO, None),
     };
-    Ok(BuildRun { run_id, exit, log, notes, duration, sandbox })
+    Ok(BuildRun { run_id, exit, log, notes, is_cut, duration, sandbox })
 }
 
 fn stop_note(cause: StopCause, call: &BuildCall) -> String {

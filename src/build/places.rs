@@ -1,13 +1,28 @@
-//! The files of diagnostics, relative to the repository, and the arguments that a tool may get. Main functions: [`relative`],
-//! [`check_arguments`].
+//! The files of diagnostics, relative to the repository, and the arguments that a tool may get. Main type: [`FilePlaces`]; main
+//! function: [`check_arguments`].
 //!
 //! Tools name files from the folder in which they ran, from the root of their workspace, or whole.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// Flags with which a linter would load code or settings from elsewhere, by program.
-const REFUSED: &[(&str, &[&str])] =
-    &[("eslint", &["--config", "-c", "--rulesdir", "--plugin", "--resolve-plugins-relative-to", "--parser"])];
+/// Flags with which a linter would load code or settings from elsewhere, or write a file, by program; without dashes and in lower case, as some
+/// programs take them in both spellings.
+const REFUSED: &[(&str, &[&str])] = &[(
+    "eslint",
+    &["config", "c", "rulesdir", "plugin", "resolvepluginsrelativeto", "parser", "format", "f", "outputfile", "o"],
+)];
+/// Flags with which a program that only looks changes files of the project, by program.
+const WRITES: &[(&str, &[&str])] = &[
+    ("biome", &["write", "fix", "apply", "applyunsafe"]),
+    ("cargo", &["fix"]),
+    ("eslint", &["fix", "fixtype"]),
+    ("golangci-lint", &["fix"]),
+    ("rubocop", &["a", "autocorrect", "autocorrectall", "autogenconfig", "x", "fixlayout"]),
+    ("ruff", &["fix", "addnoqa", "unsafefixes"]),
+];
 
 /// The most files among which one is looked for by its name alone.
 const MOST_ENTRIES: usize = 50_000;
@@ -32,13 +47,7 @@ pub fn check_arguments(program: &str, arguments: &[String], names_script: bool) 
     if arguments.iter().any(|argument| argument.contains('\0')) {
         return Err(RefusedArgument::Nul);
     }
-    let refused = REFUSED.iter().find(|(known, _)| *known == program).map_or(&[][..], |(_, flags)| flags);
-    let is_refused = |argument: &&String| {
-        let flag = argument.split_once('=').map_or(argument.as_str(), |(flag, _)| flag);
-        // A short flag may have its value behind it.
-        refused.iter().any(|known| flag == *known || (known.len() == 2 && flag.starts_with(known)))
-    };
-    if let Some(argument) = arguments.iter().find(is_refused) {
+    if let Some(argument) = flag_of(REFUSED, program, arguments) {
         return Err(RefusedArgument::Flag(argument.clone()));
     }
     if names_script {
@@ -51,37 +60,69 @@ pub fn check_arguments(program: &str, arguments: &[String], names_script: bool) 
     Ok(())
 }
 
-/// Returns a file of a diagnostic relative to `root`. One that was named from `directory` is looked for there first, then in the folders
-/// above it: tools of a workspace name files from its root. A file outside of `root` keeps its name.
-pub fn relative(file: &str, directory: &Path, root: &Path) -> String {
-    let plain = file.strip_prefix("file://").unwrap_or(file);
-    let named = Path::new(plain);
-    let above = directory.ancestors().take_while(|folder| folder.starts_with(root));
-    let there = above.map(|folder| folder.join(named)).find(|path| path.exists());
-    // Some test runners write the name alone.
-    let there =
-        there.or_else(|| (named.parent() == Some(Path::new(""))).then(|| find_below(directory, named)).flatten());
-    let whole = normal(&there.unwrap_or_else(|| directory.join(named)));
-    // A tool may name folders through links.
-    let canonical = || whole.canonicalize().ok();
-    let inside = |path: &Path| path.strip_prefix(root).ok().map(Path::to_owned);
-    let found = inside(&whole).or_else(|| inside(&canonical()?));
-    found.map_or_else(|| plain.to_owned(), |path| path.to_string_lossy().replace('\\', "/"))
+/// Checks whether arguments make a program change files that without them only looks.
+pub fn writes(program: &str, arguments: &[String]) -> bool {
+    flag_of(WRITES, program, arguments).is_some()
 }
 
-/// Finds the one file of this name below a folder; `None` if there are several, or if too many files are there.
-fn find_below(folder: &Path, name: &Path) -> Option<PathBuf> {
-    let mut found = None;
-    for (nth, entry) in ignore::WalkBuilder::new(folder).follow_links(false).build().enumerate() {
-        let entry = entry.ok().filter(|_| nth < MOST_ENTRIES)?;
-        if entry.file_name() == name.as_os_str() && entry.file_type().is_some_and(|kind| kind.is_file()) {
-            if found.is_some() {
-                return None;
-            }
-            found = Some(entry.into_path());
-        }
+/// Finds the first argument that is one of a program's flags in a table.
+fn flag_of<'a>(table: &[(&str, &[&str])], program: &str, arguments: &'a [String]) -> Option<&'a String> {
+    let (_, flags) = table.iter().find(|(known, _)| *known == program)?;
+    arguments.iter().find(|argument| {
+        let Some(rest) = argument.strip_prefix('-') else { return false };
+        let flag: String = rest.split('=').next().unwrap_or_default().chars().filter(|c| *c != '-').collect();
+        // A short flag may have its value, or other flags, behind it.
+        let is_short = !rest.starts_with('-');
+        let flag = flag.to_ascii_lowercase();
+        flags.iter().any(|known| flag == *known || is_short && known.len() == 1 && flag.starts_with(known))
+    })
+}
+
+/// The files that the diagnostics of one run name.
+pub struct FilePlaces<'a> {
+    directory: &'a Path,
+    root: &'a Path,
+    /// The files by their names; `None` where several bear it. Made when it is needed.
+    names: OnceCell<HashMap<OsString, Option<PathBuf>>>,
+}
+
+impl<'a> FilePlaces<'a> {
+    /// Prepares to look for files that a tool names which ran in `directory`, below `root`; both without links.
+    pub fn new(directory: &'a Path, root: &'a Path) -> Self {
+        Self { directory, root, names: OnceCell::new() }
     }
-    found
+
+    /// Returns a file relative to the root. It is looked for from the folder of the run, then from those above it: tools of a workspace name
+    /// files from its root; then by its name alone, as some test runners write it. A file outside of the root keeps its name.
+    pub fn relative(&self, file: &str) -> String {
+        let (directory, root) = (self.directory, self.root);
+        let plain = file.strip_prefix("file://").unwrap_or(file);
+        let named = Path::new(plain);
+        let above = directory.ancestors().take_while(|folder| folder.starts_with(root));
+        let there = above.map(|folder| folder.join(named)).find(|path| path.exists());
+        let is_name = named.parent() == Some(Path::new(""));
+        let there = there.or_else(|| if is_name { self.by_name(named) } else { None });
+        let whole = normal(&there.unwrap_or_else(|| directory.join(named)));
+        // A tool may name folders through links.
+        let canonical = || whole.canonicalize().ok();
+        let inside = |path: &Path| path.strip_prefix(root).ok().map(Path::to_owned);
+        let found = inside(&whole).or_else(|| inside(&canonical()?));
+        found.map_or_else(|| plain.to_owned(), |path| path.to_string_lossy().replace('\\', "/"))
+    }
+
+    fn by_name(&self, name: &Path) -> Option<PathBuf> {
+        let names = self.names.get_or_init(|| {
+            let mut names: HashMap<OsString, Option<PathBuf>> = HashMap::new();
+            let entries = ignore::WalkBuilder::new(self.directory).follow_links(false).build().flatten();
+            for entry in entries.take(MOST_ENTRIES).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+            {
+                let path = entry.path().to_owned();
+                names.entry(entry.file_name().to_owned()).and_modify(|known| *known = None).or_insert(Some(path));
+            }
+            names
+        });
+        names.get(name.as_os_str()).cloned().flatten()
+    }
 }
 
 /// Removes `.` and `..` without looking at the disk.
@@ -108,7 +149,8 @@ mod tests {
         let member = root.join("crates/one");
         std::fs::create_dir_all(member.join("src")).unwrap();
         std::fs::write(member.join("src/lib.rs"), "").unwrap();
-        let at = |file: &str| relative(file, &member, &root);
+        let files = FilePlaces::new(&member, &root);
+        let at = |file: &str| files.relative(file);
         assert_eq!(at("src/lib.rs"), "crates/one/src/lib.rs");
         assert_eq!(at("crates/one/src/lib.rs"), "crates/one/src/lib.rs");
         assert_eq!(at("./src/../src/lib.rs"), "crates/one/src/lib.rs");
@@ -125,10 +167,24 @@ mod tests {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
             check_arguments("eslint", &words, false)
         };
-        for refused in ["--config", "--config=x.js", "-c", "-cx.js", "--rulesdir=x", "--plugin=x"] {
+        for refused in [
+            "--config",
+            "--config=x.js",
+            "-c",
+            "-cx.js",
+            "--rulesdir=x",
+            "--plugin=x",
+            "--format=./x.js",
+            "-f./x.js",
+            "--resolvePluginsRelativeTo=x",
+            "--output-file",
+        ] {
             assert!(matches!(check(&["src", refused]), Err(RefusedArgument::Flag(_))), "{refused}");
         }
         assert_eq!(check(&["src", "--fix-dry-run", "--cache"]), Ok(()));
+        let writing = |program: &str, flag: &str| writes(program, &[flag.to_owned()]);
+        assert!(writing("eslint", "--fix") && writing("rubocop", "-A") && writing("ruff", "--fix"));
+        assert!(!writing("eslint", "--fix-dry-run") && !writing("ruff", "src") && !writing("go", "-fix"));
         let script = |name: &str| check_arguments("npm", &[name.to_owned()], true);
         assert_eq!(script("lint:fix"), Ok(()));
         for odd in ["", "--ignore-scripts", "a;b", "a b"] {

@@ -6,16 +6,19 @@ use std::time::Duration;
 use super::declared::ResolvedTool;
 use super::environment::{EnvironmentCall, project_programs, tool_environment};
 use super::execute::{BuildCall, BuildExit, BuildRun, ExecuteError, execute};
-use super::places::{self, RefusedArgument};
+use super::places::{self, FilePlaces, RefusedArgument};
 use super::runs::{BuildRuns, BuildRunsError};
 use super::toolchains;
 use super::tools::ArgumentPlace;
-use crate::domain::diagnostic::{Diagnostic, TestSummary};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity, TestSummary};
 use crate::sys::cancel::Cancel;
 use crate::sys::process::{Environment, Program, SandboxLevel, SandboxSpec};
 
 /// Programs that a project may bring a starter of its own for.
 const STARTERS: &[(&str, &str)] = &[("gradle", "gradlew"), ("mvn", "mvnw")];
+
+/// The number of diagnostics at which a parser stops.
+const MOST_DIAGNOSTICS: usize = 10_000;
 
 /// A tool to run.
 #[derive(Debug, Clone)]
@@ -49,6 +52,8 @@ pub struct EndedBuild {
     pub summary: Option<TestSummary>,
     /// Notes for the user.
     pub notes: Vec<String>,
+    /// `true` if not all of its output was read.
+    is_cut: bool,
     exit: BuildExit,
 }
 
@@ -58,10 +63,23 @@ impl EndedBuild {
         self.exit.stopped.is_none() && self.exit.code.is_some()
     }
 
-    /// Describes the end of a run that says nothing although it failed: of a check that crashed, or that could not read its settings.
-    pub fn silent_failure(&self) -> Option<String> {
-        let code = self.exit.code.filter(|code| *code != 0 && self.diagnostics.is_empty())?;
-        Some(format!("it ended with exit code {code} and nothing that could be read (`review build log {}`)", self.run))
+    /// Describes why what a check says is not all: it crashed, could not read its settings, or wrote more than is read.
+    pub fn check_fault(&self) -> Option<String> {
+        let log = format!("(`review build log {}`)", self.run);
+        if self.is_cut {
+            return Some(format!("it wrote more than is read {log}"));
+        }
+        let code = self.exit.code.filter(|code| *code != 0)?;
+        let is_placed = |diagnostic: &Diagnostic| diagnostic.file.is_some() && diagnostic.line.is_some();
+        let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == DiagnosticSeverity::Error;
+        let own = self.diagnostics.iter().filter(is_error).find(|diagnostic| !is_placed(diagnostic));
+        match own {
+            Some(own) => Some(format!("it ended with exit code {code}: {} {log}", own.message)),
+            None if !self.diagnostics.iter().any(is_placed) => {
+                Some(format!("it ended with exit code {code} and nothing that could be read {log}"))
+            }
+            None => None,
+        }
     }
 
     /// Describes why it did not.
@@ -89,6 +107,15 @@ pub enum BuildFault {
 }
 
 impl BuildFault {
+    /// `true` if nothing was run: the tool was not found, or its arguments were refused.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Argument(_) => true,
+            Self::Runs(_) => false,
+            Self::Program { error, .. } => matches!(error, ExecuteError::Empty | ExecuteError::Program(_)),
+        }
+    }
+
     /// Returns the run, if there is one with a log.
     pub fn run(&self) -> Option<&str> {
         match self {
@@ -109,8 +136,11 @@ pub fn run(
     places::check_arguments(&tool.program, &request.arguments, tool.place == ArgumentPlace::ScriptFirst)?;
     let environment = environment(&request.directory, &request.root, request.network);
     let program = program_of(&tool.program, &request.directory, &request.root);
+    // A program of the project opens nothing: where it leads is the project's choice.
     let found = Program::find(&program, &environment).ok();
-    let open = toolchains::folders(&environment, found.as_ref().map(Program::path), request.is_strict);
+    let found = found.as_ref().map(Program::path).filter(|path| !path.starts_with(&request.root));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let open = toolchains::folders(&environment, &path, found, request.is_strict);
     let level = if request.is_strict { SandboxLevel::Strict } else { SandboxLevel::BestEffort };
     let mut write = vec![request.root.clone()];
     write.extend(open.write);
@@ -123,18 +153,20 @@ pub fn run(
         ..BuildCall::new(&tool.name, argv, request.directory.clone(), sandbox, supervisor())
     };
     let mut hear = |_, line: &[u8]| on_line(&String::from_utf8_lossy(line));
-    let BuildRun { run_id, exit, log, mut notes, sandbox, .. } = execute(&call, runs, cancel, &mut hear)?;
+    let BuildRun { run_id, exit, log, mut notes, mut is_cut, sandbox, .. } = execute(&call, runs, cancel, &mut hear)?;
     let run = run_id.to_string();
     let exit = exit.map_err(|error| BuildFault::Program { run: run.clone(), error })?;
     if let Some(sandbox) = sandbox.filter(|sandbox| !sandbox.files || !sandbox.network && !request.network) {
         notes.push(format!("the sandbox does not hold all: {}", sandbox.words));
     }
     let (mut diagnostics, mut summary): (Vec<Diagnostic>, _) = (Vec::new(), None);
+    let files = FilePlaces::new(&request.directory, &request.root);
     for parser in &tool.parsers {
         let parsed = parser(&log);
         summary = summary.or(parsed.summary);
+        is_cut |= parsed.diagnostics.len() >= MOST_DIAGNOSTICS;
         for mut diagnostic in parsed.diagnostics {
-            diagnostic.file = diagnostic.file.map(|file| places::relative(&file, &request.directory, &request.root));
+            diagnostic.file = diagnostic.file.map(|file| files.relative(&file));
             if !diagnostics.iter().any(|known| is_same(known, &diagnostic)) {
                 diagnostics.push(diagnostic);
             }
@@ -142,7 +174,7 @@ pub fn run(
     }
     runs.save_diagnostics(&run, &diagnostics)?;
     let success = exit.stopped.is_none() && exit.code == Some(0);
-    Ok(EndedBuild { run, success, diagnostics, summary, notes, exit })
+    Ok(EndedBuild { run, success, diagnostics, summary, notes, is_cut, exit })
 }
 
 /// Checks whether two parsers read the same. One place and one message are one diagnostic; without a place the place in the log counts.
@@ -168,8 +200,7 @@ fn program_of(program: &str, directory: &Path, root: &Path) -> String {
 
 fn environment(directory: &Path, root: &Path, network: bool) -> Environment {
     // The nearest folder first: a package of a monorepo may have programs of its own.
-    let above = directory.ancestors().take_while(|folder| folder.starts_with(root));
-    let programs: Vec<PathBuf> = above.flat_map(project_programs).collect();
+    let programs = project_programs(directory, root);
     tool_environment(std::env::vars_os(), &EnvironmentCall { programs: &programs, network })
 }
 

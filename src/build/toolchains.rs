@@ -2,6 +2,7 @@
 //!
 //! Named one by one: beside many of them lie credentials (`~/.cargo/credentials.toml`, `~/.m2/settings.xml`), which no tool may read.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::sys::files;
@@ -115,12 +116,22 @@ pub(super) struct ToolchainFolders {
     pub(super) write: Vec<PathBuf>,
 }
 
-/// Returns the folders of this machine that are there. The folders of `PATH` and of `program` are among them, with what belongs to their
-/// programs: those are no secret.
-pub(super) fn folders(environment: &Environment, program: Option<&Path>, is_strict: bool) -> ToolchainFolders {
+/// Returns the folders of this machine that are there. The folders of the user's `path` and of `program` are among them, with what belongs to
+/// their programs: those are no secret. Neither may be the repository's choice.
+pub(super) fn folders(
+    environment: &Environment,
+    path: &OsStr,
+    program: Option<&Path>,
+    is_strict: bool,
+) -> ToolchainFolders {
     let home = environment.get("HOME").map(PathBuf::from);
+    let caches = environment.get("XDG_CACHE_HOME").map(PathBuf::from);
+    let below = |home: &Path, part: &str| match (&caches, part.strip_prefix(".cache/")) {
+        (Some(caches), Some(part)) => caches.join(part),
+        _ => home.join(part),
+    };
     let below_home = |parts: &[&str]| -> Vec<PathBuf> {
-        home.iter().flat_map(|home| parts.iter().map(|part| home.join(part))).collect()
+        home.iter().flat_map(|home| parts.iter().map(|part| below(home, part))).collect()
     };
     let named = |variables: &[(&str, &str)]| -> Vec<PathBuf> {
         let folder = |(name, part): &(&str, &str)| environment.get(name).map(|folder| Path::new(folder).join(part));
@@ -128,7 +139,7 @@ pub(super) fn folders(environment: &Environment, program: Option<&Path>, is_stri
     };
     let own = program.and_then(|program| program.canonicalize().ok());
     let own = own.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let programs = std::env::split_paths(environment.get("PATH").unwrap_or_default()).chain(own);
+    let programs = std::env::split_paths(path).chain(own);
     let programs = programs.flat_map(|folder| with_libraries(&folder));
     let mut read: Vec<PathBuf> = below_home(READ).into_iter().chain(named(READ_VARIABLES)).chain(programs).collect();
     let mut write: Vec<PathBuf> = below_home(CACHES).into_iter().chain(named(CACHE_VARIABLES)).collect();
@@ -137,18 +148,17 @@ pub(super) fn folders(environment: &Environment, program: Option<&Path>, is_stri
     } else {
         let name = program.and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
         let own =
-            home.iter().flat_map(|home| MADE.iter().filter(|(of, _)| *of == name).map(|(_, part)| home.join(part)));
+            home.iter().flat_map(|home| MADE.iter().filter(|(of, _)| *of == name).map(|(_, part)| below(home, part)));
         // A folder that cannot be made is one that the tool cannot make either, and it says so.
         own.chain(named(CACHE_VARIABLES)).for_each(|folder| drop(files::private_folder(&folder)));
     }
     // A variable that names the whole home, or the root, opens nothing.
-    let is_open = |path: &PathBuf| {
-        let is_home = home.as_ref().is_some_and(|home| home.starts_with(path));
-        path.is_absolute() && !is_home && path.exists()
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let open = |paths: Vec<PathBuf>| {
+        let real = paths.into_iter().filter(|path| path.is_absolute()).filter_map(|path| path.canonicalize().ok());
+        real.filter(|path| !home.as_ref().is_some_and(|home| home.starts_with(path))).collect()
     };
-    read.retain(is_open);
-    write.retain(is_open);
-    ToolchainFolders { read, write }
+    ToolchainFolders { read: open(read), write: open(write) }
 }
 
 /// Returns a folder of programs with what they load: the packages of a `node_modules/.bin`, the libraries beside a `bin`.
@@ -173,16 +183,14 @@ mod tests {
             std::fs::create_dir_all(home.path().join(folder)).unwrap();
         }
         std::fs::write(home.path().join(".cargo/credentials.toml"), "").unwrap();
-        let at = |folder: &str| home.path().join(folder);
-        let environment = Environment::default()
-            .with("HOME", home.path())
-            .with("PATH", at("own/bin"))
-            .with("GOCACHE", home.path())
-            .with("JAVA_HOME", "/");
-        let open = folders(&environment, None, false);
+        let real = home.path().canonicalize().unwrap();
+        let at = |folder: &str| real.join(folder);
+        let environment =
+            Environment::default().with("HOME", home.path()).with("GOCACHE", home.path()).with("JAVA_HOME", "/");
+        let open = folders(&environment, at("own/bin").as_os_str(), None, false);
         assert_eq!(open.read, [at(".cargo/bin"), at(".rustup"), at("own/bin"), at("own/lib")]);
         assert_eq!(open.write, [at(".cargo/registry")]);
-        let strict = folders(&environment, None, true);
+        let strict = folders(&environment, at("own/bin").as_os_str(), None, true);
         assert_eq!((strict.read.len(), strict.write.len()), (5, 0));
     }
 }

@@ -180,7 +180,7 @@ fn execute(args: BuildArgs, console: &Console) -> Result<ExitCode, AppError> {
     let ended = app::run_command(&cancel, &progress, END, work);
     progress.finish();
     let report = ended?;
-    for note in &report.notes {
+    for note in &report.answer.notes {
         console.print_to_stderr(&format!("review: {note}"));
     }
     print(args.json, &report.answer, || build::answer(&name, &report.answer), console)?;

@@ -71,6 +71,9 @@ pub struct BuildAnswer {
     /// The numbers of the tests
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<TestSummary>,
+    /// Notes: what the sandbox does not hold, what was cut
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The next step
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
@@ -91,6 +94,7 @@ impl BuildAnswer {
             warnings: Some(warnings).filter(|warnings| !warnings.is_empty()),
             run_id: run_id.to_owned(),
             summary,
+            notes: Vec::new(),
             hint: None,
         }
     }
@@ -103,8 +107,15 @@ impl BuildAnswer {
             warnings: None,
             run_id: run_id.to_owned(),
             summary: None,
+            notes: Vec::new(),
             hint: None,
         }
+    }
+
+    /// Adds notes; without any, the answer has the shape of Buildvise's.
+    #[must_use]
+    pub fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
     }
 
     /// Adds what to do next: where the log is, and where problems of this program are reported.

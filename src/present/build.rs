@@ -82,6 +82,7 @@ mod tests {
             warnings: Some(vec![warning]),
             run_id: "abc".to_owned(),
             summary: Some(TestSummary { passed: 2, failed: 1, total: 3, ..TestSummary::default() }),
+            notes: Vec::new(),
             hint: None,
         };
         let passed = BuildAnswer { success: true, errors: None, warnings: None, summary: None, ..failed.clone() };

@@ -27,7 +27,8 @@ impl TemporaryFolder {
         Self::within(&std::env::temp_dir())
     }
 
-    fn within(parent: &Path) -> Result<Self, FileError> {
+    /// Makes one in another folder, which is there.
+    pub fn within(parent: &Path) -> Result<Self, FileError> {
         remove_left(parent);
         let mut builder = tempfile::Builder::new();
         builder.prefix(TEMPORARY);

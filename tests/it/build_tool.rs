@@ -224,17 +224,89 @@ fn a_check_tells_what_a_linter_says_about_changed_lines_only() {
     assert!(unknown.stderr.contains("there is no such check"), "{}", unknown.stderr);
 }
 
-#[test]
-fn a_check_of_a_commit_that_is_not_checked_out_runs_on_a_copy() {
-    let repo = repository();
+/// Commits a linter of the project's own on the branch `topic`, which changes a line, and returns to `main`.
+fn with_linter(repo: &TestRepo, script: &str) {
     repo.git(["checkout", "-q", "-b", "topic"]);
     repo.write("src/a.py", "a = 1\nb = 22\nc = 3\n").commit("change");
-    // Here it is a file of the commit, so that the copy has it too.
-    repo.write(".venv/bin/ruff", RUFF);
+    repo.write(".venv/bin/ruff", script);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(repo.root().join(".venv/bin/ruff"), mode).expect("a mode");
     repo.git(["add", "-f", ".venv/bin/ruff"]);
     repo.commit("the linter");
+}
+
+#[test]
+fn links_of_a_commit_open_nothing_to_its_linter() {
+    let outside = tempfile::tempdir().expect("a folder");
+    std::fs::write(outside.path().join("secret"), "canary").expect("a file");
+    let repo = repository();
+    let script = format!("#!/bin/sh\ncat {}/secret && exit 0\necho '[]'\n", outside.path().display());
+    with_linter(&repo, &script);
+    for link in ["node_modules/.bin", "venv/bin", "vendor/bin"] {
+        let path = repo.root().join(link);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::os::unix::fs::symlink(outside.path(), &path).expect("a link");
+        repo.git(["add", "-f", link]);
+    }
+    repo.commit("links");
+    repo.git(["checkout", "-q", "main"]);
+    let program = Program::in_folder(repo.root());
+    let ran = program.words("--target main --head topic --no-model --check ruff --format json");
+    if cfg!(target_os = "linux") && !ran.stderr.contains("sandbox") {
+        let log = program.run(["build", "log", &only_run(&program)]).ended(0);
+        // It is closed, or not even to be seen.
+        let is_refused = log.text().contains("ermission denied") || log.text().contains("No such file");
+        assert!(is_refused && !log.text().contains("canary"), "{}", log.text());
+    }
+}
+
+#[test]
+fn a_check_that_failed_itself_is_never_a_clean_one() {
+    for (script, told) in [
+        ("#!/bin/sh\necho broken >&2\nexit 2\n", "it ended with exit code 2 and nothing that could be read"),
+        ("#!/bin/sh\nkill -9 $$\n", "signal 9 ended it"),
+    ] {
+        let repo = repository();
+        repo.write("ruff.toml", "").commit("settings");
+        with_linter(&repo, script);
+        let program = Program::in_folder(repo.root());
+        let named = program.words("--target main --no-model --check ruff").ended(2);
+        assert!(named.stderr.contains(told), "{}", named.stderr);
+        let chosen = program.review("--target main --no-model --check auto").1;
+        let notes = chosen["coverage"]["notes"].to_string();
+        assert!(notes.contains("ruff was not run: ") && notes.contains(told), "{notes}");
+    }
+}
+
+#[test]
+fn what_is_not_committed_is_not_checked_in_place_of_the_commit() {
+    let repo = repository();
+    with_linter(&repo, RUFF);
+    // In the checkout it would report nothing.
+    repo.write(".venv/bin/ruff", "#!/bin/sh\necho '[]'\n");
+    let program = Program::in_folder(repo.root());
+    let review = program.review("--target main --no-model --check ruff").1;
+    assert_eq!(review["findings"][0]["origin"]["name"], "ruff/F841", "{review:#}");
+    let other = program.words("--target main --no-model --check tsc --format json").ended(0).json();
+    let notes = other["coverage"]["notes"].to_string();
+    assert!(notes.contains("tsc was not run: no changed file is one that it looks at"), "{notes}");
+}
+
+#[test]
+fn trust_is_in_one_repository_and_fixing_is_confirmed() {
+    let (_one, program) = trusted("exit 0\n");
+    let other = repository();
+    let refused = program.words(&format!("build lint --cwd {} --json", other.root().display())).ended(2).json();
+    assert!(refused["errors"][0]["message"].as_str().is_some_and(|text| text.contains("is not trusted")), "{refused}");
+    let fix = program.words("build ruff --json -- --fix").ended(2).json();
+    assert_eq!(fix["errors"][0]["code"], "CONFIRMATION_REQUIRED");
+}
+
+#[test]
+fn a_check_of_a_commit_that_is_not_checked_out_runs_on_a_copy() {
+    let repo = repository();
+    // Here it is a file of the commit, so that the copy has it too.
+    with_linter(&repo, RUFF);
     repo.git(["checkout", "-q", "main"]);
     let program = Program::in_folder(repo.root());
     let review = program.review("--target main --head topic --no-model --check ruff").1;

@@ -72,8 +72,9 @@ fn of_project(root: &Path) -> Result<Option<ProjectTools>, BuildUseError> {
     read(&root.join(PROJECT_FILE), PROJECT_FILE)
 }
 
-fn trusted(bytes: &[u8], around: &ProcessEnv) -> PathBuf {
-    around.state.join(TRUSTED).join(declared::fingerprint(bytes))
+fn trusted(root: &Path, bytes: &[u8], around: &ProcessEnv) -> PathBuf {
+    let real = files::real_path(root).unwrap_or_else(|_| root.to_owned());
+    around.state.join(TRUSTED).join(declared::fingerprint(&real, bytes))
 }
 
 /// Finds a tool by its name. The user's come before the project's; nobody can replace one that is built in.
@@ -85,7 +86,7 @@ pub(super) fn find(name: &str, root: &Path, around: &ProcessEnv) -> Result<Resol
         return Ok(tool);
     }
     let Some(project) = of_project(root)? else { return Err(BuildUseError::Unknown { name: name.to_owned() }) };
-    let is_trusted = trusted(&project.bytes, around).is_file();
+    let is_trusted = trusted(root, &project.bytes, around).is_file();
     match project.tools.into_iter().find(|tool| tool.name == name) {
         Some(tool) if is_trusted => Ok(tool),
         Some(tool) => Err(BuildUseError::Untrusted { name: tool.name }),
@@ -112,7 +113,7 @@ pub fn list_tools(
         .collect();
     rows.extend(of_user()?.iter().map(|tool| row(&tool.name, describe(&tool.description, tool.mutates))));
     if let Some(project) = of_project(root)? {
-        let is_trusted = trusted(&project.bytes, around).is_file();
+        let is_trusted = trusted(root, &project.bytes, around).is_file();
         let note = if is_trusted { "" } else { " (not trusted: review trust)" };
         let of = |tool: &ResolvedTool| row(&tool.name, format!("{}{note}", describe(&tool.description, tool.mutates)));
         rows.extend(project.tools.iter().map(of));
@@ -140,11 +141,12 @@ fn has_file(folder: &Path, name: &str) -> bool {
 pub fn trust(root: &Path, around: &ProcessEnv) -> Result<TrustedTools, BuildUseError> {
     let file = root.join(PROJECT_FILE);
     let Some(project) = of_project(root)? else { return Err(BuildUseError::NothingToTrust(file)) };
-    let mark = trusted(&project.bytes, around);
+    let mark = trusted(root, &project.bytes, around);
     files::private_folder(&around.state.join(TRUSTED))?;
     files::write_private(&mark, file.display().to_string().as_bytes())?;
     let command = |tool: &ResolvedTool| {
-        std::iter::once(&tool.program).chain(&tool.arguments).map(String::as_str).collect::<Vec<_>>().join(" ")
+        let words = std::iter::once(&tool.program).chain(&tool.arguments).map(String::as_str);
+        describe(&words.collect::<Vec<_>>().join(" "), tool.mutates)
     };
     let tools = project.tools.iter().map(|tool| (tool.name.clone(), command(tool))).collect();
     Ok(TrustedTools { file, tools })

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub use self::chosen::{BuildUseError, TrustedTools, list_tools, trust};
 use super::context::environment::ProcessEnv;
 use super::context::error::AppError;
-use crate::build::{BuildRequest, BuildRuns, BuildRunsError};
+use crate::build::{BuildRequest, BuildRuns, BuildRunsError, places};
 use crate::domain::build::{
     BuildAnswer, BuildDiagnostic, CONFIRMATION_REQUIRED, EXECUTION_ERROR, INVALID_CWD, LogPage, RawPage, UNKNOWN_TOOL,
 };
@@ -61,14 +61,12 @@ pub struct BuildReport {
     pub answer: BuildAnswer,
     /// How it went.
     pub outcome: BuildOutcome,
-    /// Notes: what the sandbox does not hold, what was cut.
-    pub notes: Vec<String>,
 }
 
 impl BuildReport {
     fn refused(code: &str, message: impl Into<String>) -> Self {
         let answer = BuildAnswer::failed("", BuildDiagnostic::of(code, message));
-        Self { answer, outcome: BuildOutcome::Refused, notes: Vec::new() }
+        Self { answer, outcome: BuildOutcome::Refused }
     }
 }
 
@@ -86,14 +84,14 @@ pub fn build(ask: &BuildAsk, around: &ProcessEnv, cancel: &Cancel, on_line: &mut
         }
         Err(error) => return BuildReport::refused(EXECUTION_ERROR, error.to_string()),
     };
-    if tool.mutates && !ask.is_confirmed {
+    if (tool.mutates || places::writes(&tool.program, &ask.arguments)) && !ask.is_confirmed {
         let message = format!(
             "{} changes files of the project: confirm it (confirmed: true, or --confirm), or leave it to the user",
             tool.name
         );
         return BuildReport::refused(CONFIRMATION_REQUIRED, message);
     }
-    let network = ask.network || tool.needs_network();
+    let network = ask.network || tool.network;
     let (arguments, timeout) = (ask.arguments.clone(), ask.timeout);
     let request = BuildRequest { tool, arguments, directory, root, timeout, network, is_strict: false };
     let runs = BuildRuns::at(&around.state);
@@ -103,18 +101,19 @@ pub fn build(ask: &BuildAsk, around: &ProcessEnv, cancel: &Cancel, on_line: &mut
         Ok(ended) if ended.is_whole() => {
             let answer = BuildAnswer::of(ended.success, &ended.run, &ended.diagnostics, ended.summary);
             let outcome = if ended.success { BuildOutcome::Passed } else { BuildOutcome::Failed };
-            BuildReport { answer, outcome, notes: ended.notes }
+            BuildReport { answer: answer.with_notes(ended.notes), outcome }
         }
         Ok(ended) => {
             let mut answer = BuildAnswer::of(false, &ended.run, &ended.diagnostics, ended.summary);
             let why = format!("Execution failed: {}", ended.describe_end());
             answer.errors.get_or_insert_default().insert(0, BuildDiagnostic::of(EXECUTION_ERROR, why));
-            BuildReport { answer, outcome: BuildOutcome::Unfinished, notes: ended.notes }
+            BuildReport { answer: answer.with_notes(ended.notes), outcome: BuildOutcome::Unfinished }
         }
         Err(fault) => {
             let diagnostic = BuildDiagnostic::of(EXECUTION_ERROR, format!("Execution failed: {fault}"));
             let answer = BuildAnswer::failed(fault.run().unwrap_or_default(), diagnostic);
-            BuildReport { answer, outcome: BuildOutcome::Refused, notes: Vec::new() }
+            let outcome = if fault.is_refusal() { BuildOutcome::Refused } else { BuildOutcome::Unfinished };
+            BuildReport { answer, outcome }
         }
     }
 }

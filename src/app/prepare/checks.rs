@@ -14,9 +14,10 @@ use crate::build::{BuildRequest, BuildRuns, EndedBuild, ResolvedTool};
 use crate::domain::change::{ChangeSet, FileStatus};
 use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use crate::domain::event::{Event, EventSink};
+use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::LineRange;
+use crate::domain::place::{LineRange, WorkspaceAt};
 use crate::domain::text::{mask, strip_block, strip_line};
 use crate::git;
 use crate::rules::{ScannerReport, ScannerResult};
@@ -65,45 +66,55 @@ pub(in crate::app) fn run_checks(
         return Ok(Vec::new());
     }
     let named = names.iter().filter(|name| *name != AUTO).map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
-    let tree = CheckedTree::open(subject)?;
+    let tree = CheckedTree::open(subject, around)?;
     let mut chosen: Vec<(&BuildTool, CheckUse, bool)> =
         named.into_iter().map(|(tool, check)| (tool, check, true)).collect();
+    let mut reports: Vec<ScannerReport> = Vec::new();
     if names.iter().any(|name| name == AUTO) {
-        let configured = tools::TOOLS.iter().filter_map(|tool| Some((tool, tool.check?, false)));
-        chosen.extend(configured.filter(|(_, check, _)| is_configured(&tree.path(), check)));
+        let known = tools::TOOLS.iter().filter_map(|tool| Some((tool, tool.check?, false)));
+        let configured: Vec<_> = known.filter(|(_, check, _)| is_configured(&tree.folder, check)).collect();
+        if configured.is_empty() {
+            reports
+                .push(not_run("--check auto", "the project configures no linter or type checker that is known here"));
+        }
+        chosen.extend(configured);
     }
     let runs = BuildRuns::at(&around.state);
-    let mut reports: Vec<ScannerReport> = Vec::new();
     for (tool, check, is_named) in chosen {
         if reports.iter().any(|report| report.from == tool.name) {
             continue;
         }
         let changed = changed_files(&subject.change, &check);
-        // Without a changed file of its kind a check has nothing to say about the change.
         if changed.is_empty() {
+            // Without a changed file of its kind a check has nothing to say about the change.
+            let why = "no changed file is one that it looks at";
+            reports.extend(is_named.then(|| not_run(tool.name, why)));
             continue;
         }
         events.emit(Event::Notice { text: format!("running {}", tool.name) });
         let request = BuildRequest {
             tool: ResolvedTool::from(tool),
             arguments: if check.takes_files { arguments(&changed) } else { Vec::new() },
-            directory: tree.path(),
-            root: tree.path(),
+            directory: tree.folder.clone(),
+            root: tree.folder.clone(),
             timeout: LONGEST,
             network: false,
             // A stranger's code runs in a sandbox that holds, or not at all.
-            is_strict: subject.change.pull.is_some(),
+            is_strict: tree.copy.is_some(),
         };
         let ended = crate::build::run(&request, &runs, &subject.cancel, &mut |_| {});
         subject.cancel.check()?;
+        for note in ended.iter().flat_map(|ended| &ended.notes) {
+            events.emit(Event::Notice { text: format!("{}: {}", tool.name, strip_line(note)) });
+        }
         let fault = match &ended {
-            Ok(ended) if ended.is_whole() => ended.silent_failure(),
+            Ok(ended) if ended.is_whole() => ended.check_fault(),
             Ok(ended) => Some(ended.describe_end()),
             Err(fault) => Some(fault.to_string()),
         };
         let report = match (fault, ended) {
             (Some(why), _) if is_named => return Err(CheckError::NotRun { name: tool.name.to_owned(), why }.into()),
-            (None, Ok(ended)) => report(tool.name, &check, &ended, &subject.change, &tree.path()),
+            (None, Ok(ended)) => report(tool.name, &check, &ended, &subject.change, &tree.folder),
             (why, _) => not_run(tool.name, &why.unwrap_or_default()),
         };
         reports.push(report);
@@ -119,37 +130,47 @@ fn find(name: &str) -> Result<(&'static BuildTool, CheckUse), CheckError> {
     })
 }
 
-/// The files on which the checks run: the checkout, if it is the reviewed state, and otherwise a throw-away copy of the reviewed commit.
-enum CheckedTree {
-    Checkout(PathBuf),
-    Copy(TemporaryFolder),
+/// The files on which the checks run: the checkout, if it is the reviewed state and the user's own, and otherwise a throw-away copy of the
+/// reviewed commit.
+struct CheckedTree {
+    /// The folder, without links.
+    folder: PathBuf,
+    /// The folder of the copy, which goes with it.
+    copy: Option<TemporaryFolder>,
 }
 
 /// The folder of the copied files in their temporary folder.
 const COPY: &str = "tree";
+/// The folder of copies below the state folder: not where other programs keep sockets and temporary files.
+const COPIES: &str = "checks";
 
 impl CheckedTree {
-    fn open(subject: &PreparedChange) -> Result<Self, AppError> {
-        if let Some(root) = &subject.root {
-            return Ok(Self::Checkout(root.clone()));
+    fn open(subject: &PreparedChange, around: &ProcessEnv) -> Result<Self, AppError> {
+        let change = &subject.change;
+        if let Some(root) = subject.root.as_ref().filter(|_| change.pull.is_none()) {
+            let repo = Repo::open(root)?;
+            // What is not committed would be checked in place of the commit.
+            let is_commit = matches!(change.new_at, WorkspaceAt::Revision(_));
+            if !is_commit || git::count_uncommitted(&repo, &PathFilter::all(), &subject.cancel)? == 0 {
+                return Ok(Self { folder: real(root)?, copy: None });
+            }
         }
-        let (Some(head), Some(folder)) = (subject.change.head, &subject.repository) else {
+        let (Some(head), Some(folder)) = (change.head, &subject.repository) else {
             return Err(CheckError::NoTree.into());
         };
         let repo = Repo::open(folder)?;
-        let copy = TemporaryFolder::new().map_err(AppError::Input)?;
+        let copies = around.state.join(COPIES);
+        files::private_folder(&copies).map_err(AppError::Input)?;
+        let copy = TemporaryFolder::within(&copies).map_err(AppError::Input)?;
         let tree = copy.path().join(COPY);
         files::private_folder(&tree).map_err(AppError::Input)?;
         git::materialize(&repo, head, &tree)?;
-        Ok(Self::Copy(copy))
+        Ok(Self { folder: real(&tree)?, copy: Some(copy) })
     }
+}
 
-    fn path(&self) -> PathBuf {
-        match self {
-            Self::Checkout(root) => root.clone(),
-            Self::Copy(folder) => folder.path().join(COPY),
-        }
-    }
+fn real(folder: &Path) -> Result<PathBuf, AppError> {
+    files::real_path(folder).map_err(AppError::Input)
 }
 
 /// Checks whether the project uses a check.

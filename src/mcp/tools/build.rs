@@ -4,6 +4,7 @@
 //! default: whoever starts the server with `--tools build` lets clients run programs of the repository.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -68,6 +69,7 @@ fn output(_: &str) -> Value {
                     "projectsBuildFailed": { "type": "integer" },
                 },
             },
+            "notes": { "type": "array", "items": { "type": "string" } },
             "hint": { "type": "string" },
             "lines": { "type": "array", "items": { "type": "string" } },
             "startLine": { "type": "integer" },
@@ -110,8 +112,13 @@ fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
     Box::pin(async move {
         match call.input.get("action").and_then(Value::as_str) {
             Some("exec") => execute(call).await,
-            Some("log") => log(&call),
-            Some("list") => list(&call),
+            Some(action @ ("log" | "list")) => {
+                let read = if action == "log" { log } else { list };
+                let work = move |service: &Arc<Service>| read(service, &call.input);
+                let service = Arc::clone(&call.service);
+                let answer = service.spawn_blocking("reading runs", work).await;
+                answer.unwrap_or_else(|error| McpToolResult::error(error.to_string()))
+            }
             _ => McpToolResult::error("Invalid arguments for tool build: action has to be exec, log or list"),
         }
     })
@@ -197,21 +204,24 @@ fn count_lines(progress: CallProgress) -> impl FnMut(&str) + Send + 'static {
     }
 }
 
-fn log(call: &McpToolCall) -> McpToolResult {
-    let Some(run) = text(&call.input, "runId") else { return missing("runId", "log") };
-    let (start, count) = (number(&call.input, "startLine", 1), number(&call.input, "lineCount", 50));
-    match app::build_log(call.service.environment(), &run, start, count) {
+fn log(service: &Service, input: &Map<String, Value>) -> McpToolResult {
+    let Some(run) = text(input, "runId") else { return missing("runId", "log") };
+    let (start, count) = (number(input, "startLine", 1), number(input, "lineCount", 50));
+    match app::build_log(service.environment(), &run, start, count) {
         Ok(page) => result(&page),
-        Err(error) => McpToolResult::of(json!({ "error": error.to_string(), "code": error.code() })),
+        Err(error) => McpToolResult::of(match error.code() {
+            Some(code) => json!({ "error": error.to_string(), "code": code }),
+            None => json!({ "error": error.to_string() }),
+        }),
     }
 }
 
-fn list(call: &McpToolCall) -> McpToolResult {
-    let (root, directory) = match folders(&call.service, text(&call.input, "cwd").as_deref()) {
+fn list(service: &Service, input: &Map<String, Value>) -> McpToolResult {
+    let (root, directory) = match folders(service, text(input, "cwd").as_deref()) {
         Ok(folders) => folders,
         Err(answer) => return *answer,
     };
-    match app::list_tools(&directory, &root, false, call.service.environment()) {
+    match app::list_tools(&directory, &root, false, service.environment()) {
         Ok(list) => result(&list),
         Err(error) => McpToolResult::error(error.to_string()),
     }

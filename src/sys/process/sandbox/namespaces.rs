@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socket_with};
@@ -45,17 +46,37 @@ pub(in super::super) fn isolate(spec: &SandboxSpec) -> Isolation {
     if mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).is_err() {
         return Isolation { has_own_network: true, ..none };
     }
-    let granted = |folder| spec.read.iter().chain(&spec.write).any(|path| path.starts_with(folder));
     // First: it may lie in one of the folders that are hidden next.
-    let temporary = spec.temporary.as_ref().filter(|_| !granted(TEMPORARY));
-    let temporary = temporary.filter(|folder| mount_bind(folder.as_path(), TEMPORARY).is_ok());
-    let has_temporary =
-        |folder| temporary.is_none() && spec.temporary.as_ref().is_some_and(|path| path.starts_with(folder));
-    let private = PRIVATE.map(|folder| {
-        let flags = MountFlags::NOSUID | MountFlags::NODEV;
-        !granted(folder) && !has_temporary(folder) && mount("tmpfs", folder, "tmpfs", flags, None).is_ok()
-    });
+    let temporary = spec.temporary.as_ref().filter(|folder| hide(TEMPORARY, Some(folder), spec).is_ok());
+    let private = PRIVATE.map(|folder| hide(folder, None, spec).is_ok());
+    // The working directory may be below one that is hidden now, and was opened before.
+    let _ = std::env::current_dir().and_then(std::env::set_current_dir);
     Isolation { has_own_network: true, has_own_memory: private[1], temporary: temporary.map(|_| TEMPORARY.into()) }
+}
+
+/// Puts an empty folder, or `by`, in the place of a folder in which other programs have sockets and files. What is granted below it stays.
+fn hide(folder: &str, by: Option<&Path>, spec: &SandboxSpec) -> io::Result<()> {
+    let granted = || spec.read.iter().chain(&spec.write).filter(|path| path.starts_with(folder));
+    if granted().any(|path| path == Path::new(folder)) {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    // Opened before they are hidden; the shorter ones first, as others may lie in them.
+    let mut open = granted().map(|path| Ok((path, fs::File::open(path)?))).collect::<io::Result<Vec<_>>>()?;
+    open.sort_by_key(|(path, _)| path.as_os_str().len());
+    match by {
+        Some(by) => mount_bind(by, folder)?,
+        None => mount("tmpfs", folder, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None)?,
+    }
+    for (path, file) in open {
+        if file.metadata()?.is_dir() {
+            fs::create_dir_all(path)?;
+        } else {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::OpenOptions::new().create(true).append(true).open(path)?;
+        }
+        mount_bind(format!("/proc/self/fd/{}", file.as_raw_fd()).as_str(), path)?;
+    }
+    Ok(())
 }
 
 /// Lowers a limit; it is never raised.
