@@ -11,7 +11,7 @@ use review_runner::build::runs::{BuildRunState, BuildRuns};
 use review_runner::sys::cancel::Cancel;
 use review_runner::sys::process::{OutputStream, SandboxLevel, StopCause, StreamedError};
 
-use crate::support::build::{Place, mark, processes, shell, until};
+use crate::support::build::{Place, mark, processes, shell, strictest, until};
 
 /// Says where the caller of [`a_caller_that_is_killed_leaves_nothing`] works.
 const CALLER: &str = "BUILD_TEST_CALLER";
@@ -76,7 +76,7 @@ fn what_runs_too_long_is_ended_with_all_that_it_started() {
 
 #[test]
 fn what_is_cancelled_is_ended_with_all_that_it_started() {
-    for level in [SandboxLevel::Strict, SandboxLevel::Off] {
+    for level in [strictest(), SandboxLevel::Off] {
         let place = Place::new();
         let mark = mark();
         let mut call = place.call(&stubborn(&mark));

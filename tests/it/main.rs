@@ -22,8 +22,10 @@ mod artefact_tampered;
 mod batch;
 mod big_changes;
 mod briefing;
+#[cfg(target_os = "linux")]
 mod build_execute;
 mod build_logs;
+#[cfg(target_os = "linux")]
 mod build_sandbox;
 mod build_tool;
 mod builder;

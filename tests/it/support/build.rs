@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "nothing here runs outside of a test")]
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use review_runner::build::environment::{EnvironmentCall, tool_environment};
-use review_runner::build::execute::{BuildCall, BuildRun, execute};
+use review_runner::build::execute::{BuildCall, BuildRun, ExecuteError, execute};
 use review_runner::build::runs::BuildRuns;
 use review_runner::sys::cancel::Cancel;
-use review_runner::sys::process::{SandboxLevel, SandboxSpec};
+use review_runner::sys::process::{SandboxLevel, SandboxSpec, StreamedError};
 
 /// The executable that has the supervisor in it.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_review");
@@ -44,9 +45,29 @@ impl Place {
     }
 }
 
+/// The strictest level that this kernel can enforce; where that is not all, a sandbox that is required is refused with the reason.
+pub fn strictest() -> SandboxLevel {
+    static LEVEL: LazyLock<SandboxLevel> = LazyLock::new(|| {
+        let place = Place::new();
+        let run = place.run(&shell_at(&place.work(), "true", SandboxLevel::Strict), &Cancel::never());
+        match run.exit {
+            Err(ExecuteError::Streamed(StreamedError::Refused(words))) => {
+                assert!(!words.trim().is_empty(), "a refusal says why");
+                SandboxLevel::BestEffort
+            }
+            _ => SandboxLevel::Strict,
+        }
+    });
+    *LEVEL
+}
+
 /// Runs a script in a folder, in a sandbox.
 pub fn shell(work: &Path, script: &str) -> BuildCall {
-    let mut sandbox = SandboxSpec::new(SandboxLevel::Strict);
+    shell_at(work, script, strictest())
+}
+
+fn shell_at(work: &Path, script: &str, level: SandboxLevel) -> BuildCall {
+    let mut sandbox = SandboxSpec::new(level);
     sandbox.write.push(work.to_owned());
     let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
     let environment = tool_environment(std::env::vars_os(), &EnvironmentCall::default());

@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "everything here is for the one test binary")]
 
 pub mod artefact;
+#[cfg(target_os = "linux")]
 pub mod build;
 pub mod change;
 mod confined;
