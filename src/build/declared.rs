@@ -1,4 +1,4 @@
-//! Tools that a user or a project declares, in TOML. Main type: [`DeclaredTools`]; main function: [`read`].
+//! Tools that a user or a project declares, in TOML. Main type: [`ResolvedTool`]; main function: [`read`].
 //!
 //! ```toml
 //! [[tool]]

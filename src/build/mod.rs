@@ -1,5 +1,5 @@
 //! The project's own builds, tests and linters: which there are, how one runs, what its output means. Main types: [`BuildRequest`],
-//! [`EndedBuild`]; main function: [`run`].
+//! [`EndedBuild`]; main function: [`run()`].
 //!
 //! ```text
 //! tools, declared ─▶ execute (sandbox, environment, runs) ─▶ log ─▶ parsers ─▶ diagnostics (places)
