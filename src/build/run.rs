@@ -1,24 +1,24 @@
 //! One run of a tool, from its name to its diagnostics. Main function: [`run`].
 
+use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::declared::ResolvedTool;
 use super::environment::{EnvironmentCall, project_programs, tool_environment};
 use super::execute::{BuildCall, BuildExit, BuildRun, ExecuteError, execute};
+use super::parsers::MOST_DIAGNOSTICS;
 use super::places::{self, FilePlaces, RefusedArgument};
 use super::runs::{BuildRuns, BuildRunsError};
 use super::toolchains;
 use super::tools::ArgumentPlace;
-use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity, TestSummary};
+use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity, LogRange, TestSummary};
 use crate::sys::cancel::Cancel;
-use crate::sys::process::{Environment, Program, SandboxLevel, SandboxSpec};
+use crate::sys::process::{Environment, Program, SandboxLevel, SandboxSpec, own_executable};
 
 /// Programs that a project may bring a starter of its own for.
 const STARTERS: &[(&str, &str)] = &[("gradle", "gradlew"), ("mvn", "mvnw")];
-
-/// The number of diagnostics at which a parser stops.
-const MOST_DIAGNOSTICS: usize = 10_000;
 
 /// A tool to run.
 #[derive(Debug, Clone)]
@@ -101,6 +101,9 @@ pub enum BuildFault {
     /// The run could not be saved.
     #[error(transparent)]
     Runs(#[from] BuildRunsError),
+    /// This program does not know where it is.
+    #[error("the executable of this program cannot be found: {0}; call it by its whole path")]
+    Own(#[from] io::Error),
     /// The program was not found or could not be started.
     #[error("{error}")]
     Program { run: String, error: ExecuteError },
@@ -111,7 +114,7 @@ impl BuildFault {
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Argument(_) => true,
-            Self::Runs(_) => false,
+            Self::Runs(_) | Self::Own(_) => false,
             Self::Program { error, .. } => matches!(error, ExecuteError::Empty | ExecuteError::Program(_)),
         }
     }
@@ -120,7 +123,7 @@ impl BuildFault {
     pub fn run(&self) -> Option<&str> {
         match self {
             Self::Program { run, .. } => Some(run),
-            Self::Argument(_) | Self::Runs(_) => None,
+            Self::Argument(_) | Self::Runs(_) | Self::Own(_) => None,
         }
     }
 }
@@ -150,7 +153,7 @@ pub fn run(
     let call = BuildCall {
         environment,
         timeout: request.timeout,
-        ..BuildCall::new(&tool.name, argv, request.directory.clone(), sandbox, supervisor())
+        ..BuildCall::new(&tool.name, argv, request.directory.clone(), sandbox, own_executable()?)
     };
     let mut hear = |_, line: &[u8]| on_line(&String::from_utf8_lossy(line));
     let BuildRun { run_id, exit, log, mut notes, mut is_cut, sandbox, .. } = execute(&call, runs, cancel, &mut hear)?;
@@ -160,6 +163,7 @@ pub fn run(
         notes.push(format!("the sandbox does not hold all: {}", sandbox.words));
     }
     let (mut diagnostics, mut summary): (Vec<Diagnostic>, _) = (Vec::new(), None);
+    let mut known = HashSet::new();
     let files = FilePlaces::new(&request.directory, &request.root);
     for parser in &tool.parsers {
         let parsed = parser(&log);
@@ -167,7 +171,7 @@ pub fn run(
         is_cut |= parsed.diagnostics.len() >= MOST_DIAGNOSTICS;
         for mut diagnostic in parsed.diagnostics {
             diagnostic.file = diagnostic.file.map(|file| files.relative(&file));
-            if !diagnostics.iter().any(|known| is_same(known, &diagnostic)) {
+            if known.insert(DiagnosticKey::of(&diagnostic)) {
                 diagnostics.push(diagnostic);
             }
         }
@@ -177,11 +181,22 @@ pub fn run(
     Ok(EndedBuild { run, success, diagnostics, summary, notes, is_cut, exit })
 }
 
-/// Checks whether two parsers read the same. One place and one message are one diagnostic; without a place the place in the log counts.
-fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
-    let place = |diagnostic: &Diagnostic| (diagnostic.line, diagnostic.column, diagnostic.severity);
-    let is_placed = one.file.is_some() || one.log_range == other.log_range;
-    one.file == other.file && place(one) == place(other) && one.message == other.message && is_placed
+/// The parts by which two parsers read the same: one place and one message are one diagnostic; without a file the place in the log counts.
+#[derive(PartialEq, Eq, Hash)]
+struct DiagnosticKey {
+    file: Result<String, Option<LogRange>>,
+    place: (Option<u32>, Option<u32>, DiagnosticSeverity),
+    message: String,
+}
+
+impl DiagnosticKey {
+    fn of(diagnostic: &Diagnostic) -> Self {
+        Self {
+            file: diagnostic.file.clone().ok_or(diagnostic.log_range),
+            place: (diagnostic.line, diagnostic.column, diagnostic.severity),
+            message: diagnostic.message.clone(),
+        }
+    }
 }
 
 /// Checks whether the program of a tool is found for a folder of a repository.
@@ -216,12 +231,6 @@ fn arguments(tool: &ResolvedTool, own: &[String]) -> Vec<String> {
     }
     all.extend(rest.iter().cloned());
     all
-}
-
-/// The executable of this program, which starts the tool in its sandbox.
-fn supervisor() -> PathBuf {
-    let own = PathBuf::from("/proc/self/exe");
-    if cfg!(target_os = "linux") { own } else { std::env::current_exe().unwrap_or(own) }
 }
 
 #[cfg(test)]

@@ -182,17 +182,8 @@ mod tests {
     use super::*;
 
     fn diagnostic(severity: DiagnosticSeverity, message: &str) -> Diagnostic {
-        Diagnostic {
-            severity,
-            message: message.to_owned(),
-            code: None,
-            file: Some("Foo.cs".to_owned()),
-            line: Some(42),
-            column: None,
-            end_line: None,
-            log_range: None,
-            byte_offsets: None,
-        }
+        let file = Some("Foo.cs".to_owned());
+        Diagnostic { file, line: Some(42), ..Diagnostic::new(severity, message) }
     }
 
     fn json(answer: &BuildAnswer) -> String {

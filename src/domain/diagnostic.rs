@@ -48,8 +48,25 @@ pub struct Diagnostic {
     pub byte_offsets: Option<ByteRange>,
 }
 
+impl Diagnostic {
+    /// Builds one with a message, and without a place.
+    pub fn new(severity: DiagnosticSeverity, message: impl Into<String>) -> Self {
+        Self {
+            severity,
+            message: message.into(),
+            code: None,
+            file: None,
+            line: None,
+            column: None,
+            end_line: None,
+            log_range: None,
+            byte_offsets: None,
+        }
+    }
+}
+
 /// Lines of a log, both ends included, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogRange {
     /// The first line.

@@ -11,6 +11,7 @@ use super::provider_table;
 use crate::config::{self, SettingsDocument};
 use crate::store::{Store, StoreError};
 use crate::syntax::{ParserProbe, ProbeScope};
+use crate::sys::process::own_executable;
 
 /// The environment of the process. It is read once, by the command line, and by nothing else. `Debug` shows no value: it may be a key.
 #[derive(Clone)]
@@ -51,9 +52,8 @@ impl ProcessEnv {
         let providers =
             ProviderEnvironment::of_this_process(provider_table::load_table(user_settings.as_ref(), &environment)?);
         let forge = ForgeEnvironment::of_this_process();
-        let program =
-            if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() };
-        let parser = program.ok().map(|program| Arc::new(ParserProbe::new(program, ProbeScope::GrowingScanners)));
+        let parser =
+            own_executable().ok().map(|program| Arc::new(ParserProbe::new(program, ProbeScope::GrowingScanners)));
         Ok(Self { user_settings, environment, providers, forge, state, store, parser })
     }
 

@@ -9,11 +9,9 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::super::log::{Log, LogLine, LogStream};
-use super::Parsed;
+use super::{MOST_DIAGNOSTICS, Parsed};
 use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 
-/// Maximum number of diagnostics of one log.
-const MOST_DIAGNOSTICS: usize = 10_000;
 /// Maximum number of characters of a message.
 const LONGEST_MESSAGE: usize = 500;
 /// Maximum number of bytes read as JSON in vain: each line that opens a bracket could otherwise read to the end.
@@ -44,17 +42,8 @@ impl Parsed {
 pub(super) fn report(severity: DiagnosticSeverity, message: &str, code: &str) -> Diagnostic {
     let code = one_line(code);
     let message = [one_line(message), code.clone()].into_iter().find(|text| !text.is_empty());
-    Diagnostic {
-        severity,
-        message: message.unwrap_or_else(|| "no message".to_owned()),
-        code: filled(&code),
-        file: None,
-        line: None,
-        column: None,
-        end_line: None,
-        log_range: None,
-        byte_offsets: None,
-    }
+    let message = message.unwrap_or_else(|| "no message".to_owned());
+    Diagnostic { code: filled(&code), ..Diagnostic::new(severity, message) }
 }
 
 /// Makes the diagnostic of a failed test: its name, then why it failed.

@@ -62,6 +62,9 @@ pub struct Parsed {
     pub summary: Option<TestSummary>,
 }
 
+/// Maximum number of diagnostics of one log; a parser stops there.
+pub(super) const MOST_DIAGNOSTICS: usize = 10_000;
+
 /// A parser.
 pub type Parser = fn(&Log) -> Parsed;
 

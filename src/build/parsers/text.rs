@@ -8,11 +8,8 @@ use std::sync::OnceLock;
 use regex::{Captures, Regex};
 
 use super::super::log::{Log, LogLine};
-use super::Parsed;
+use super::{MOST_DIAGNOSTICS, Parsed};
 use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity, TestSummary};
-
-/// Maximum number of diagnostics of one log.
-const MOST_DIAGNOSTICS: usize = 10_000;
 
 /// Maximum number of characters of a message.
 const LONGEST_MESSAGE: usize = 500;
@@ -90,17 +87,7 @@ impl<'a> LineMatch<'a> {
 
 /// Makes a diagnostic without a place.
 pub(super) fn diagnostic(severity: DiagnosticSeverity, message: impl Into<String>) -> Diagnostic {
-    Diagnostic {
-        severity,
-        message: message.into(),
-        code: None,
-        file: None,
-        line: None,
-        column: None,
-        end_line: None,
-        log_range: None,
-        byte_offsets: None,
-    }
+    Diagnostic::new(severity, message)
 }
 
 /// Reads the word that a tool has for a severity; one that is not known is an error.

@@ -56,6 +56,12 @@ pub enum ProcessError {
     Stopped(#[from] CancelReason),
 }
 
+/// Returns the executable of this program, to start another process of it.
+pub fn own_executable() -> io::Result<PathBuf> {
+    // The file itself, even if another one has taken its name since.
+    if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() }
+}
+
 /// One start of a program.
 #[derive(Debug, Clone)]
 pub struct ProcessCall {
