@@ -307,21 +307,14 @@ impl FindingVerification {
     /// Upper bound on the characters of a clause.
     const CLAUSE: usize = 120;
 
-    /// Returns the mark that people see beside the severity: `verified`, `uncertain` or `not verified`; `None` if it was not to be verified.
-    pub fn mark(&self) -> Option<&'static str> {
+    /// Returns the mark of the verification; `None` if there was to be none.
+    fn mark(&self) -> Option<&'static str> {
         match (self.state, &self.by) {
             (VerificationState::Confirmed, _) => Some("verified"),
             (VerificationState::Uncertain, _) => Some("uncertain"),
-            (VerificationState::Unchecked, Some(_)) => Some("not verified"),
+            (VerificationState::Unchecked, Some(_)) => Some(NOT_VERIFIED),
             (VerificationState::Unchecked, None) => None,
         }
-    }
-
-    /// Returns the mark, for an uncertain finding with one clause of why. The clause is untrusted text.
-    pub fn describe(&self) -> Option<String> {
-        let mark = self.mark()?;
-        let why = self.rationale().filter(|_| self.state == VerificationState::Uncertain).map(clause);
-        Some(why.map_or_else(|| mark.to_owned(), |why| format!("{mark}: {why}")))
     }
 
     /// Returns the rationale, if it says anything.
@@ -329,6 +322,9 @@ impl FindingVerification {
         self.rationale.as_deref().map(str::trim).filter(|text| !text.is_empty())
     }
 }
+
+/// The mark of a finding that nothing but its reporter vouches for.
+const NOT_VERIFIED: &str = "not verified";
 
 /// Returns the first clause of a text, as one line.
 fn clause(text: &str) -> String {
@@ -426,6 +422,21 @@ impl Finding {
     pub fn dismiss(&mut self, why: DismissalNote) {
         self.status = FindingStatus::Dismissed;
         self.dismissed = Some(why);
+    }
+
+    /// Returns the mark that people see beside the severity: `verified`, `uncertain` or `not verified`. A model's finding of at least medium
+    /// severity always has one; what code reports, and lesser findings, have one if they were to be verified.
+    pub fn mark(&self) -> Option<&'static str> {
+        let is_claim = self.origin.kind == OriginKind::Model && self.severity <= Severity::Medium;
+        self.verification.mark().or(is_claim.then_some(NOT_VERIFIED))
+    }
+
+    /// Returns the mark, for an uncertain finding with one clause of why. The clause is untrusted text.
+    pub fn describe_mark(&self) -> Option<String> {
+        let mark = self.mark()?;
+        let look = &self.verification;
+        let why = look.rationale().filter(|_| look.state == VerificationState::Uncertain).map(clause);
+        Some(why.map_or_else(|| mark.to_owned(), |why| format!("{mark}: {why}")))
     }
 
     /// Returns the confidence for sorting. What code reports and puts no number on is certain; a model that states none is in the middle.
@@ -540,7 +551,8 @@ mod tests {
     fn a_verification_is_marked_in_one_clause() {
         let of = |state, by: Option<&str>, why: &str| {
             let (by, rationale) = (by.map(str::to_owned), Some(why.to_owned()));
-            FindingVerification { state, by, rationale, corrections: Vec::new() }.describe()
+            let verification = FindingVerification { state, by, rationale, corrections: Vec::new() };
+            Finding { verification, ..finding("a", Severity::Low) }.describe_mark()
         };
         let by = Some("openai/x");
         assert_eq!(of(VerificationState::Confirmed, by, "All holds.").as_deref(), Some("verified"));
@@ -549,6 +561,10 @@ mod tests {
         assert_eq!(of(VerificationState::Uncertain, by, why).as_deref(), Some(uncertain));
         assert_eq!(of(VerificationState::Unchecked, by, "its time was used up").as_deref(), Some("not verified"));
         assert_eq!(of(VerificationState::Unchecked, None, "").as_deref(), None);
+        let mut claim = finding("a", Severity::Medium);
+        assert_eq!(claim.mark(), Some("not verified"), "nothing but the model vouches for it");
+        claim.origin.kind = OriginKind::Rule;
+        assert_eq!(claim.mark(), None);
         let long = of(VerificationState::Uncertain, by, &"word ".repeat(90)).unwrap();
         assert!(long.chars().count() < 140 && long.ends_with("word…"), "{long}");
     }

@@ -108,7 +108,7 @@ fn line(findings: &[&Finding]) -> String {
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let (times, which) =
         if findings.len() > 1 { (format!("{}× ", findings.len()), "first id") } else { (String::new(), "id") };
-    let mark = first.verification.mark().map(|mark| format!(" ({mark})")).unwrap_or_default();
+    let mark = first.mark().map(|mark| format!(" ({mark})")).unwrap_or_default();
     format!("- {}{mark}: {times}{title} ({}{more}; {which} {})", first.severity, places.join(", "), first.id)
 }
 

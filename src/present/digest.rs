@@ -285,7 +285,7 @@ pub(crate) const ALSO_NOTICED: &str = "Also noticed";
 
 /// Renders the rationale of the verification of a finding and what it corrected, before both are sanitized; `None` without one.
 pub(crate) fn rationale(finding: &Finding) -> Option<String> {
-    let (mark, why) = (finding.verification.mark()?, finding.verification.rationale()?);
+    let (mark, why) = (finding.mark()?, finding.verification.rationale()?);
     let by = finding.verification.by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
     let corrections: Vec<String> = finding.verification.corrections.iter().map(correction).collect();
     let corrected =

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{digest, patch};
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
-use crate::domain::finding::{Anchor, Finding, OriginKind, Severity};
+use crate::domain::finding::{Anchor, Finding, OriginKind, Prominence, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, Review, ReviewOutcome};
@@ -168,7 +168,7 @@ pub(super) fn title(finding: &Finding) -> String {
 /// Returns further facts of a finding: `high, logic, confidence 9/10, id 4be01c9d72fa`.
 pub(super) fn facts(finding: &Finding) -> String {
     let mut parts = vec![finding.severity.to_string()];
-    parts.extend(finding.verification.describe());
+    parts.extend(finding.describe_mark());
     parts.push(finding.category.word().replace('_', " "));
     if let Some(confidence) = finding.confidence {
         parts.push(format!("confidence {}/10", confidence.value()));
@@ -177,6 +177,9 @@ pub(super) fn facts(finding: &Finding) -> String {
         parts.push(format!("see {}:{}", guideline.path, guideline.line));
     }
     parts.extend(digest::carried(finding));
+    // Readers of these formats see one list.
+    let is_also = finding.prominence == Prominence::Also && !finding.status.is_resolved();
+    parts.extend(is_also.then(|| "also noticed".to_owned()));
     parts.push(format!("id {}", plain_line(&finding.id.0, CHECK)));
     parts.join(", ")
 }

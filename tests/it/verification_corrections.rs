@@ -140,6 +140,25 @@ fn a_refutation_needs_a_citation_and_the_words_of_the_finding_are_none() {
 }
 
 #[test]
+fn a_confirmation_that_cites_what_was_not_read_vouches_for_nothing() {
+    let state = |name: &str, rationales: &[&str]| {
+        let shop = shop();
+        let turns: Vec<_> =
+            (0..).zip(rationales).map(|(turn, rationale)| verdict(DISCOUNT, turn, "confirmed", 9, rationale)).collect();
+        let told = talk(&shop, name, &[DISCOUNT], &turns).ends("--verify auto", 0, "finished");
+        finding(&told, DISCOUNT)["verification"].clone()
+    };
+    let unread = "`src/order.py:7` passes whole percents.";
+    let doubted = state("confirms_unread", &[unread, unread]);
+    assert_eq!(doubted["state"], "uncertain", "{doubted:#}");
+    assert!(doubted["rationale"].as_str().expect("one").starts_with("It was confirmed with \"src/order.py:7\""));
+    // A remedy is no citation, and what was sent back can be put right.
+    let mended =
+        state("confirms_mended", &[unread, "`src/cart.py:14` divides by ten; `rate = percent / 1000.0` would do."]);
+    assert_eq!(mended["state"], "confirmed", "{mended:#}");
+}
+
+#[test]
 fn a_refutation_that_cites_what_was_not_read_refutes_nothing() {
     let shop = shop();
     let cites = |turn: u32, rationale: &str| verdict(DISCOUNT, turn, "refuted", 2, rationale);

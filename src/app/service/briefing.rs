@@ -290,7 +290,7 @@ fn words(finding: &Finding) -> UntrustedText {
     }
     text.push_str(&format!("status: {}\n", finding.status));
     let look = &finding.verification;
-    if let Some(mark) = look.mark() {
+    if let Some(mark) = finding.mark() {
         let why = look.rationale().map(|why| format!(": {why}")).unwrap_or_default();
         text.push_str(&format!("second look: {mark}{why}\n"));
     }

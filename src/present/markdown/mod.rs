@@ -142,7 +142,7 @@ fn details(out: &mut String, number: usize, finding: &Finding, why: bool) {
 
 /// Renders a finding as one line of a list: severity, mark, title, place and id.
 pub(super) fn render_line(finding: &Finding) -> String {
-    let mark = finding.verification.describe().map(|mark| format!(" ({})", inline(&mark))).unwrap_or_default();
+    let mark = finding.describe_mark().map(|mark| format!(" ({})", inline(&mark))).unwrap_or_default();
     let place = finding.anchors.first().map(|anchor| format!("{}, ", code(&digest::place(anchor))));
     let status = if finding.status == FindingStatus::New { String::new() } else { format!("{}, ", finding.status) };
     let (place, id) = (place.unwrap_or_default(), code(&finding.id.0));
@@ -182,7 +182,7 @@ pub(super) fn render_body(out: &mut String, finding: &Finding, why: bool) {
 
 fn facts(finding: &Finding) -> String {
     let mut parts = vec![format!("**{}**", severity(finding.severity))];
-    parts.extend(finding.verification.describe().map(|mark| inline(&mark)));
+    parts.extend(finding.describe_mark().map(|mark| inline(&mark)));
     parts.push(finding.category.word().replace('_', " "));
     match finding.origin.kind {
         _ if finding.origin.name.is_empty() => {}

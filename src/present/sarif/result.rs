@@ -57,7 +57,7 @@ pub(super) fn render_finding(
             ("confidence", json!(finding.confidence.map(crate::domain::finding::Confidence::value))),
             ("origin", json!(finding.origin.kind.word())),
             ("originName", json!(text::line(&finding.origin.name))),
-            ("verification", json!(verification.mark().map(|_| verification.state.word()))),
+            ("verification", json!(finding.mark().map(|_| verification.state.word()))),
             ("verifiedBy", json!(verification.by.as_deref().map(text::line))),
             ("rationale", json!(verification.rationale.as_deref().map(text::block))),
             ("guideline", json!(finding.guideline.as_ref().map(|on| format!("{}:{}", on.path, on.line)))),

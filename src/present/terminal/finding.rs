@@ -44,7 +44,7 @@ pub(super) fn draw(page: &mut TerminalPage<'_>, number: usize, finding: &Finding
 /// Draws the finding as one line: severity, title, place, mark and id.
 pub(super) fn draw_line(page: &mut TerminalPage<'_>, number: usize, finding: &Finding) {
     let mut parts: Vec<String> = finding.anchors.first().map(digest::place).into_iter().collect();
-    parts.extend(finding.verification.describe());
+    parts.extend(finding.describe_mark());
     parts.extend(status(finding));
     parts.push(format!("id {}", finding.id));
     let text = format!("{}: {} ({})", finding.severity, title(finding), parts.join(", "));
@@ -63,7 +63,7 @@ fn place(page: &mut TerminalPage<'_>, lead: &str, anchor: &Anchor) {
 }
 
 fn small_print(finding: &Finding) -> Vec<String> {
-    let mut parts: Vec<String> = finding.verification.describe().into_iter().collect();
+    let mut parts: Vec<String> = finding.describe_mark().into_iter().collect();
     parts.push(finding.category.word().replace('_', " "));
     let name = &finding.origin.name;
     match finding.origin.kind {

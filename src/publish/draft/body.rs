@@ -77,7 +77,7 @@ pub(crate) fn render_full(writer: &CommentWriter<'_>, run: RunId, finding: &Find
 fn headline(writer: &CommentWriter<'_>, finding: &Finding) -> String {
     let title = writer.markdown_line(&finding.title, TITLE);
     let title = if title.is_empty() { "(no title)".to_owned() } else { title };
-    let mark = finding.verification.describe().map(|mark| writer.markdown_line(&mark, MARK)).unwrap_or_default();
+    let mark = finding.describe_mark().map(|mark| writer.markdown_line(&mark, MARK)).unwrap_or_default();
     // The title is read back from behind the first bracket with a colon.
     let mark = if mark.is_empty() { mark } else { format!(", {}", mark.replace("): ", ") ")) };
     let (severity, category) = (capital(finding.severity.word()), finding.category.word().replace('_', " "));

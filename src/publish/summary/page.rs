@@ -262,7 +262,7 @@ impl<'a> SummaryPage<'a> {
 
     /// Renders the severity, with the mark of the verification.
     fn marked_severity(&self, finding: &Finding) -> String {
-        let mark = finding.verification.describe().map(|mark| self.writer.markdown_line(&mark, TITLE));
+        let mark = finding.describe_mark().map(|mark| self.writer.markdown_line(&mark, TITLE));
         let mark = mark.map(|mark| format!(" ({mark})")).unwrap_or_default();
         format!("**{}**{mark}", finding.severity)
     }
@@ -301,7 +301,7 @@ impl<'a> SummaryPage<'a> {
         }
         main.sort_by(|a, b| by_worst(a, b));
         let row = |finding: &&Finding| {
-            let mark = finding.verification.describe().map(|mark| format!(" ({})", self.writer.cell(&mark, TITLE)));
+            let mark = finding.describe_mark().map(|mark| format!(" ({})", self.writer.cell(&mark, TITLE)));
             let (severity, mark) = (finding.severity, mark.unwrap_or_default());
             let place = finding.anchors.first().map(digest::place).unwrap_or_default();
             let place = self.linked(finding, self.writer.cell_code(&place, PLACE));

@@ -31,13 +31,17 @@ impl VerdictCheck<'_> {
     pub(super) fn check(&self, given: &[VerdictAnswer]) -> Option<CheckedVerdict> {
         let mut verdict = VerdictAnswer::combine(given)?;
         let mut objection = None;
-        if verdict.word == VerdictWord::Refuted {
+        let unread =
+            self.shown.find_unproven_place(&verdict.rationale).filter(|_| verdict.word == VerdictWord::Confirmed);
+        if let Some(cited) = unread {
+            // Nor is one vouched for by what nobody has seen.
+            objection = Some(unread_citation(&cited));
+            verdict = verdict.doubted(&format!("It was confirmed with {cited:?}, which the verification has not read"));
+        } else if verdict.word == VerdictWord::Refuted {
             // A finding is not thrown away for something that nobody has seen, or for nothing.
             let doubt = match self.shown.find_unproven(&verdict.rationale) {
                 Some(cited) => Some((
-                    format!(
-                        "the rationale cites {cited:?}, which you were not shown: read it, or cite what you have read, then call give_verdict again"
-                    ),
+                    unread_citation(&cited),
                     format!("It was refuted with {cited:?}, which the verification has not read"),
                 )),
                 None if !self.shown.is_proof(&verdict.rationale) => Some((
@@ -132,6 +136,13 @@ impl VerdictCheck<'_> {
         evidence::anchor(&claim, self.change, self.trees.new.as_ref(), self.trees.old.as_ref())
             .map(|found| found.anchors)
     }
+}
+
+/// Returns the objection to a citation of what was not shown.
+fn unread_citation(cited: &str) -> String {
+    format!(
+        "the rationale cites {cited:?}, which you were not shown: read it, or cite what you have read, then call give_verdict again"
+    )
 }
 
 /// Finds a passage of a text, whatever white space is between its words. It must be there once.

@@ -67,6 +67,11 @@ impl ShownCode {
         self.citations(rationale).into_iter().find_map(Result::err)
     }
 
+    /// Returns the first place of a rationale that was not shown. Its code may be a remedy that stands nowhere yet.
+    pub(super) fn find_unproven_place(&self, rationale: &str) -> Option<String> {
+        self.places(rationale).find_map(Result::err)
+    }
+
     /// Checks whether a rationale cites something, and nothing but what was shown.
     pub(super) fn is_proof(&self, rationale: &str) -> bool {
         let citations = self.citations(rationale);
@@ -75,12 +80,6 @@ impl ShownCode {
 
     /// Returns the citations of a rationale; the error is one that is nothing of what was shown.
     fn citations(&self, rationale: &str) -> Vec<Result<(), String>> {
-        let places = references(rationale).into_iter().filter_map(|cited| {
-            let to = cited.to.ok()?;
-            let lines = to.lines?;
-            let place = || format!("{}:{}", to.path, lines.start());
-            Some(if self.has_lines(&to.path, lines) { Ok(()) } else { Err(place()) })
-        });
         let quote = |code: &str| {
             let wanted = words_of(code);
             match (self.text.contains(&wanted), self.claim.contains(&wanted)) {
@@ -89,7 +88,16 @@ impl ShownCode {
                 (false, false) => Some(Err(code.to_owned())),
             }
         };
-        places.chain(code_spans(rationale).filter(|code| is_quote(code)).filter_map(quote)).collect()
+        self.places(rationale).chain(code_spans(rationale).filter(|code| is_quote(code)).filter_map(quote)).collect()
+    }
+
+    fn places(&self, rationale: &str) -> impl Iterator<Item = Result<(), String>> {
+        references(rationale).into_iter().filter_map(|cited| {
+            let to = cited.to.ok()?;
+            let lines = to.lines?;
+            let place = || format!("{}:{}", to.path, lines.start());
+            Some(if self.has_lines(&to.path, lines) { Ok(()) } else { Err(place()) })
+        })
     }
 
     /// Checks whether any of the lines was shown. A path may be cited by its end.
@@ -180,6 +188,12 @@ mod tests {
             ("`if rate <= 0: raise ValueError` is before it.", "if rate <= 0: raise ValueError"),
         ] {
             assert_eq!(shown.find_unproven(rationale).as_deref(), Some(cited), "{rationale}");
+            let is_place = !cited.contains(' ');
+            assert_eq!(
+                shown.find_unproven_place(rationale).as_deref(),
+                Some(cited).filter(|_| is_place),
+                "{rationale}"
+            );
         }
     }
 

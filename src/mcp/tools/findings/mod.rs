@@ -303,7 +303,7 @@ fn line(finding: &Finding) -> Value {
         set("side", "old".into());
     }
     set("status", finding.status.word().into());
-    if let Some(mark) = finding.verification.mark() {
+    if let Some(mark) = finding.mark() {
         set("verification", mark.into());
     }
     Value::Object(line)
