@@ -43,6 +43,7 @@ const MODELS: &str = "PROVIDER/NAME, a PROVIDER alone, several of them with comm
 const SECOND_MODELS: &str = "one PROVIDER/NAME (no list), a PROVIDER alone, or same";
 const GUIDELINES: &str = "all, none, or some of agents, claude, gemini, copilot, review, cursor, bugbot";
 const TREE_FILES: &str = "paths of files in the repository, such as \"docs/style.md\"";
+const BUILDS: &str = "names of build tools (`review build list`), or all";
 const GRADES: &str = "rules or packs with a severity each, such as \"rust/guard-across-await=low\"";
 const FILES: &str = "the path of a file";
 const FOLDERS: &str = "the path of a folder";
@@ -94,6 +95,7 @@ pub const KEYS: &[SettingKey] = keys!(
         key("guidelines", ValueShape::List, GUIDELINES, None),
         key("guideline_files", ValueShape::List, TREE_FILES, None),
         key("providers", ValueShape::Path, FILES, None),
+        key("allow_build", ValueShape::List, BUILDS, Some("--allow-build")),
         key("rules.off", ValueShape::List, "names of rules or packs", None),
         key("rules.severity", ValueShape::List, GRADES, None),
         key("rules.packs", ValueShape::Path, FOLDERS, None),

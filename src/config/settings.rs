@@ -71,6 +71,8 @@ pub struct Settings {
     pub providers_file: Option<PathBuf>,
     /// The settings of providers, by name; see [`provider`](Self::provider).
     pub providers: BTreeMap<&'static str, ProviderSettings>,
+    /// The build tools that a model may run, or `all`; none if empty.
+    pub allow_build: Vec<String>,
     /// Rules and packs that do not run: everybody's together.
     pub rules_off: Vec<String>,
     /// Severities for rules and packs by their names, in the order in which they were said: everybody's together.
@@ -137,6 +139,7 @@ impl Settings {
             guideline_files: Vec::new(),
             providers_file: None,
             providers: BTreeMap::new(),
+            allow_build: Vec::new(),
             rules_off: Vec::new(),
             rules_all_lines: false,
             rules_hints: false,
@@ -167,6 +170,10 @@ impl Settings {
                         self.guideline_files.push(path);
                     }
                 }
+            }
+            ("allow_build", SettingValue::List(names)) => {
+                let names = names.iter().map(|name| word(name)).collect::<Result<Vec<_>, _>>()?;
+                add_new(&mut self.allow_build, &names);
             }
             ("rules.off", SettingValue::List(names)) => add_new(&mut self.rules_off, names),
             ("rules.lines", SettingValue::One(text)) => self.rules_all_lines = either(text, ["changed", "all"])?,

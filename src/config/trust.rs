@@ -70,6 +70,7 @@ mod tests {
             "min_confidence",
             "verify",
             "verify_model",
+            "allow_build",
             "colour",
             "provider",
             "base_url",

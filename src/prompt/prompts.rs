@@ -370,7 +370,12 @@ mod tests {
     fn what_is_inserted_is_never_read_as_a_template() {
         let prompts = Prompts::built_in().unwrap();
         let instructions = "{{ 7 * 7 }} {% include 'nudge.md' %} <b>&".to_owned();
-        assert!(prompts.system(&SystemVars { instructions: instructions.clone() }).unwrap().contains(&instructions));
+        assert!(
+            prompts
+                .system(&SystemVars { instructions: instructions.clone(), builds: false })
+                .unwrap()
+                .contains(&instructions)
+        );
         let diffs = UntrustedText::new("+{{ 7 * 7 }}{# x #}".to_owned());
         let message = prompts.change(&ChangeVars { diffs, ..ChangeVars::default() }).unwrap();
         assert!(message.contains("+{{ 7 * 7 }}{# x #}"));

@@ -2,7 +2,7 @@
 //!
 //! `docs/prompts.md` lists them for users; a test holds it to these types.
 
-use minijinja::Value;
+use minijinja::{Value, context};
 
 use super::data::{FenceMark, UntrustedText};
 use crate::domain::finding::{Category, Severity};
@@ -12,6 +12,8 @@ use crate::domain::finding::{Category, Severity};
 pub struct SystemVars {
     /// Instructions of the person who started the review; may be empty.
     pub instructions: String,
+    /// `true` if the model may run the project's builds and tests.
+    pub builds: bool,
 }
 
 /// For `change.md`: the first message.
@@ -183,12 +185,12 @@ impl ChangeVars {
 
 impl SystemVars {
     pub(super) fn value(&self) -> Value {
-        Value::from_pairs([("instructions", self.instructions.as_str())])
+        context! { instructions => self.instructions.as_str(), builds => self.builds }
     }
 
     pub(super) fn samples() -> Vec<Value> {
-        let of = |text: &str| Self { instructions: text.to_owned() }.value();
-        vec![of(""), of("Mind the *clock*.\n<b> & {{ x }}")]
+        let of = |text: &str, builds| Self { instructions: text.to_owned(), builds }.value();
+        vec![of("", false), of("Mind the *clock*.\n<b> & {{ x }}", true)]
     }
 }
 

@@ -144,7 +144,7 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
     builder.set_aside_dismissed(&run.known, &run.started.0);
     let carried = run.known.carried_files();
     builder.mark_carried(&carried);
-    let tools = ToolList::with(ReviewBuilder::definitions());
+    let tools = ToolList::with(&run.tools, ReviewBuilder::definitions(run.tools.runs_builds()));
     let leads: Vec<LeadVars> = builder.leads().map(vars).collect();
     let laid = PlannedParts { run, tools: tools.size, leads: &leads, carried: &carried };
     let layout = ReviewLayout::of(&laid)?;

@@ -6,6 +6,8 @@
 //! To add a tool: one file with its input, its schema and its `call`, and one line in the table.
 
 mod answer;
+mod build;
+mod build_runner;
 mod checkout;
 mod diff_source;
 mod fault;
@@ -22,6 +24,8 @@ mod toolbox;
 
 pub use answer::NextCall;
 pub(crate) use answer::with_next_input;
+pub use build::{BuildProof, NAME as BUILD, read_proof};
+pub use build_runner::BuildRunner;
 pub use checkout::{Checkout, NotAtHead, Uncommitted};
 pub use diff_source::{DiffError, DiffPart, DiffPlace, DiffSource};
 pub use fault::{ErrorKind, ToolFault};
@@ -61,6 +65,9 @@ pub enum TreeNeeds {
 
 /// All tools that only read.
 pub const TOOLS: &[ToolSpec] = &[read_file_part::SPEC, search_in_files::SPEC, list_files::SPEC, read_diff::SPEC];
+
+/// The tool that runs the project's own: offered where the user allows it.
+const BUILD_TOOL: &ToolSpec = &build::SPEC;
 
 #[cfg(test)]
 mod tests {

@@ -6,17 +6,23 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::TOOLS;
+use super::build_runner::BuildRunner;
 use super::checkout::Checkout;
 use super::diff_source::DiffSource;
 use super::fault::{ErrorKind, ToolFault};
 use super::outcome::{ToolOutcome, ToolReply};
+use super::{BUILD_TOOL, TOOLS, ToolSpec};
 use crate::domain::change::ChangeSet;
 use crate::domain::place::DiffSide;
 use crate::domain::text::reveal;
 use crate::evidence::GrammarLanguages;
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
+
+/// The time of a call that reads.
+const LONGEST_CALL: Duration = Duration::from_mins(1);
+/// The time of a run of a build tool.
+const LONGEST_BUILD: Duration = Duration::from_mins(10);
 
 /// Size limits of one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +56,8 @@ pub struct ToolContext {
     pub from_merge_base: bool,
     /// The folder that is checked out.
     pub checkout: Checkout,
+    /// The project's builds and tests, where the user lets the model run them.
+    pub builds: Option<Arc<dyn BuildRunner>>,
     /// The grammars that name the functions around what is found; `None` leaves them unnamed.
     pub languages: Option<GrammarLanguages>,
     /// Stop signal.
@@ -81,6 +89,26 @@ impl Toolbox {
         Self { context }
     }
 
+    /// Returns the tools that it offers, in a fixed order.
+    pub fn specs(&self) -> impl Iterator<Item = &'static ToolSpec> {
+        TOOLS.iter().chain(self.runs_builds().then_some(BUILD_TOOL))
+    }
+
+    /// Checks whether it offers a tool.
+    pub fn offers(&self, name: &str) -> bool {
+        self.specs().any(|tool| tool.name == name)
+    }
+
+    /// Checks whether the model may run builds.
+    pub fn runs_builds(&self) -> bool {
+        self.context.builds.is_some()
+    }
+
+    /// Returns the time that one call has.
+    pub fn longest_call(&self, name: &str) -> Duration {
+        if name == BUILD_TOOL.name { LONGEST_BUILD } else { LONGEST_CALL }
+    }
+
     /// Returns the flag and deadline that its calls watch.
     pub fn cancel(&self) -> &Cancel {
         &self.context.cancel
@@ -108,8 +136,8 @@ impl Toolbox {
 
     fn reply(&self, name: &str, input: Value) -> Result<ToolReply, ToolFault> {
         self.context.cancel.check()?;
-        let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
-            let names: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
+        let Some(tool) = self.specs().find(|tool| tool.name == name) else {
+            let names: Vec<_> = self.specs().map(|tool| tool.name).collect();
             let message = format!("there is no tool {name:?}; there are: {}", names.join(", "));
             return Err(ToolFault::new(ErrorKind::UnknownTool, message));
         };

@@ -69,6 +69,7 @@ fn world_of(repo: TestRepo, limits: ToolLimits) -> World {
         from_merge_base: false,
         checkout: Checkout::default(),
         cancel: Cancel::never(),
+        builds: None,
         languages: None,
         limits,
     });

@@ -25,6 +25,7 @@ mod briefing;
 #[cfg(target_os = "linux")]
 mod build_execute;
 mod build_logs;
+mod build_model;
 #[cfg(target_os = "linux")]
 mod build_sandbox;
 mod build_tool;

@@ -10,7 +10,7 @@ use crate::support::{Program, TestRepo};
 
 fn opened(repo: &TestRepo, room: u64) -> Result<Opening, PromptError> {
     let guidelines = Guidelines::default();
-    let beside = ProjectContext { instructions: None, guidelines: &guidelines, turns: 0, window: 0 };
+    let beside = ProjectContext { instructions: None, guidelines: &guidelines, builds: false, turns: 0, window: 0 };
     open(&Prompts::built_in()?, &change_of(repo), &[], beside, room)
 }
 

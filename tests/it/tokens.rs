@@ -99,6 +99,7 @@ fn a_long_session_sends_far_fewer_tokens() {
         diff: None,
         from_merge_base: false,
         checkout: Checkout::default(),
+        builds: None,
         languages: Some(GrammarLanguages::default()),
         cancel: Cancel::never(),
         limits: ToolLimits::default(),

@@ -39,6 +39,7 @@ fn context(new: Arc<dyn Workspace>) -> ToolContext {
         from_merge_base: false,
         checkout: Checkout::default(),
         cancel: Cancel::never(),
+        builds: None,
         languages: Some(GrammarLanguages::default()),
         limits: ToolLimits::default(),
     }

@@ -4,14 +4,13 @@
 //! Nothing of a repository runs unless somebody asked for that tool. How a tool runs and what its output means belongs in `build`; the
 //! checks of a review belong in `prepare::checks`.
 
-mod chosen;
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use self::chosen::{BuildUseError, TrustedTools, list_tools, trust};
 use super::context::environment::ProcessEnv;
 use super::context::error::AppError;
+use super::prepare::build_tools;
+pub use super::prepare::build_tools::{BuildUseError, TrustedTools, list_tools, trust};
 use crate::build::{BuildRequest, BuildRuns, BuildRunsError, places};
 use crate::domain::build::{
     BuildAnswer, BuildDiagnostic, CONFIRMATION_REQUIRED, EXECUTION_ERROR, INVALID_CWD, LogPage, RawPage, UNKNOWN_TOOL,
@@ -77,7 +76,7 @@ pub fn build(ask: &BuildAsk, around: &ProcessEnv, cancel: &Cancel, on_line: &mut
         Ok(folders) => folders,
         Err(why) => return BuildReport::refused(INVALID_CWD, why),
     };
-    let tool = match chosen::find(&ask.tool, &root, around) {
+    let tool = match build_tools::find(&ask.tool, &root, around) {
         Ok(tool) => tool,
         Err(BuildUseError::Unknown { name }) => {
             return BuildReport::refused(UNKNOWN_TOOL, format!("Unknown tool: {name}"));

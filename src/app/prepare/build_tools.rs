@@ -78,7 +78,7 @@ fn trusted(root: &Path, bytes: &[u8], around: &ProcessEnv) -> PathBuf {
 }
 
 /// Finds a tool by its name. The user's come before the project's; nobody can replace one that is built in.
-pub(super) fn find(name: &str, root: &Path, around: &ProcessEnv) -> Result<ResolvedTool, BuildUseError> {
+pub(in crate::app) fn find(name: &str, root: &Path, around: &ProcessEnv) -> Result<ResolvedTool, BuildUseError> {
     if let Some(row) = tools::find(name) {
         return Ok(row.into());
     }

@@ -80,6 +80,7 @@ impl PreparedChange {
             from_merge_base: false,
             // A model sees no path of this machine and cannot request another revision.
             checkout: Checkout::default(),
+            builds: None,
             languages: Some(GrammarLanguages::with(Arc::new(TreeCache::with_probe(self.parser.clone())))),
             cancel: self.cancel.clone(),
             limits: ToolLimits::default(),

@@ -3,9 +3,10 @@
 //! What they say about changed lines becomes claims like the results of other scanners: findings of origin `build` without a model, leads
 //! with one. A check runs because the user named it, never because of the repository alone. How a tool runs belongs in `build`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use super::build_tree::BuildTree;
 use super::change::PreparedChange;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::{AppError, UseCaseError};
@@ -14,16 +15,12 @@ use crate::build::{BuildRequest, BuildRuns, EndedBuild, ResolvedTool};
 use crate::domain::change::{ChangeSet, FileStatus};
 use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use crate::domain::event::{Event, EventSink};
-use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::{LineRange, WorkspaceAt};
+use crate::domain::place::LineRange;
 use crate::domain::text::{mask, strip_block, strip_line};
-use crate::git;
 use crate::rules::{ScannerReport, ScannerResult};
 use crate::sys::files;
-use crate::sys::repo::Repo;
-use crate::sys::temporary::TemporaryFolder;
 
 /// The word that chooses what the project configures.
 const AUTO: &str = "auto";
@@ -45,9 +42,6 @@ pub(in crate::app) enum CheckError {
     /// There is no such check.
     #[error("--check {name}: there is no such check; there are: auto, {known}")]
     Unknown { name: String, known: String },
-    /// The change has no files to run anything on.
-    #[error("--check needs a repository: a patch has no files that a tool could check")]
-    NoTree,
     /// A check that the user named could not be run.
     #[error("--check {name}: {why}")]
     NotRun { name: String, why: String },
@@ -66,7 +60,7 @@ pub(in crate::app) fn run_checks(
         return Ok(Vec::new());
     }
     let named = names.iter().filter(|name| *name != AUTO).map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
-    let tree = CheckedTree::open(subject, around)?;
+    let tree = BuildTree::open(subject, around)?;
     let mut chosen: Vec<(&BuildTool, CheckUse, bool)> =
         named.into_iter().map(|(tool, check)| (tool, check, true)).collect();
     let mut reports: Vec<ScannerReport> = Vec::new();
@@ -100,7 +94,7 @@ pub(in crate::app) fn run_checks(
             timeout: LONGEST,
             network: false,
             // A stranger's code runs in a sandbox that holds, or not at all.
-            is_strict: tree.copy.is_some(),
+            is_strict: tree.is_copy(),
         };
         let ended = crate::build::run(&request, &runs, &subject.cancel, &mut |_| {});
         subject.cancel.check()?;
@@ -128,49 +122,6 @@ fn find(name: &str) -> Result<(&'static BuildTool, CheckUse), CheckError> {
         let known = tools::TOOLS.iter().filter(|tool| tool.check.is_some()).map(|tool| tool.name);
         CheckError::Unknown { name: name.to_owned(), known: known.collect::<Vec<_>>().join(", ") }
     })
-}
-
-/// The files on which the checks run: the checkout, if it is the reviewed state and the user's own, and otherwise a throw-away copy of the
-/// reviewed commit.
-struct CheckedTree {
-    /// The folder, without links.
-    folder: PathBuf,
-    /// The folder of the copy, which goes with it.
-    copy: Option<TemporaryFolder>,
-}
-
-/// The folder of the copied files in their temporary folder.
-const COPY: &str = "tree";
-/// The folder of copies below the state folder: not where other programs keep sockets and temporary files.
-const COPIES: &str = "checks";
-
-impl CheckedTree {
-    fn open(subject: &PreparedChange, around: &ProcessEnv) -> Result<Self, AppError> {
-        let change = &subject.change;
-        if let Some(root) = subject.root.as_ref().filter(|_| change.pull.is_none()) {
-            let repo = Repo::open(root)?;
-            // What is not committed would be checked in place of the commit.
-            let is_commit = matches!(change.new_at, WorkspaceAt::Revision(_));
-            if !is_commit || git::count_uncommitted(&repo, &PathFilter::all(), &subject.cancel)? == 0 {
-                return Ok(Self { folder: real(root)?, copy: None });
-            }
-        }
-        let (Some(head), Some(folder)) = (change.head, &subject.repository) else {
-            return Err(CheckError::NoTree.into());
-        };
-        let repo = Repo::open(folder)?;
-        let copies = around.state.join(COPIES);
-        files::private_folder(&copies).map_err(AppError::Input)?;
-        let copy = TemporaryFolder::within(&copies).map_err(AppError::Input)?;
-        let tree = copy.path().join(COPY);
-        files::private_folder(&tree).map_err(AppError::Input)?;
-        git::materialize(&repo, head, &tree)?;
-        Ok(Self { folder: real(&tree)?, copy: Some(copy) })
-    }
-}
-
-fn real(folder: &Path) -> Result<PathBuf, AppError> {
-    files::real_path(folder).map_err(AppError::Input)
 }
 
 /// Checks whether the project uses a check.

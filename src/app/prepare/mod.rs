@@ -2,6 +2,9 @@
 //!
 //! Running an engine on it belongs in `review`.
 
+pub(in crate::app) mod build_tools;
+mod build_tree;
+pub(in crate::app) mod builds;
 pub(in crate::app) mod change;
 pub(in crate::app) mod checks;
 pub(in crate::app) mod diff_source;

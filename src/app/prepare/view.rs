@@ -125,6 +125,7 @@ impl RepositoryView<'_> {
             from_merge_base: false,
             checkout: self.checkout(ends.new_at, &policy)?,
             cancel: cancel.clone(),
+            builds: None,
             languages: None,
             limits: ToolLimits::default(),
         };
@@ -204,6 +205,7 @@ impl RepositoryView<'_> {
             ),
             checkout: self.checkout(range.new_at, &policy)?,
             cancel: cancel.clone(),
+            builds: None,
             languages: None,
             limits: ToolLimits::default(),
         })

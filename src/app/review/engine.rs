@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::model::ChosenModel;
+use crate::app::prepare::builds::open_builds;
 use crate::app::prepare::change::PreparedChange;
 use crate::app::prepare::inputs::{
     ContentHashes, PROGRAM, PinnedSettings, RecordedReviewer, ReviewerContext, RunInputs, RunRequest,
@@ -128,6 +129,7 @@ pub(in crate::app) async fn run_engine(
         RunMode::Again(again) => (again.past, Some(again.held)),
     };
     let mut context = subject.tool_context();
+    context.builds = open_builds(&subject, around)?;
     context.limits.bytes = context.limits.bytes.min(bytes_of_a_result(limits.window));
     let tools = Toolbox::new(context);
     let review = review::review_with_model(ModelRun {

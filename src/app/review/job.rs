@@ -120,6 +120,10 @@ pub(in crate::app) async fn review_with(
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
     }
+    if chosen.is_none() && !subject.settings.allow_build.is_empty() {
+        let text = "the built-in rules run no builds: --allow-build is for a model; --check runs linters without one";
+        events.emit(Event::Notice { text: text.to_owned() });
+    }
     let guidelines = Arc::new(guidelines);
     let by_model =
         chosen.zip(prompts).map(|(chosen, prompts)| ModelContext { chosen, second, instructions, guidelines, prompts });

@@ -17,6 +17,7 @@ use crate::app::context::model;
 use crate::app::context::model::ChosenModel;
 use crate::app::context::model::ProviderEnvironment;
 use crate::app::context::model::limits;
+use crate::app::prepare::builds::recorded_builds;
 use crate::app::prepare::instructions::TrustLevel;
 use crate::app::prepare::packs;
 use crate::app::prepare::previous;
@@ -30,7 +31,7 @@ use crate::llm;
 use crate::review::{self, JournalReplay, ModelRun, ReviewPlan};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
-use crate::tools::Toolbox;
+use crate::tools::{ToolContext, Toolbox};
 
 /// The models that would be called, and what is missing for their keys.
 struct PreviewModels {
@@ -84,9 +85,10 @@ pub async fn preview(
     let others = others.collect::<Result<Vec<_>, _>>()?;
     let other = second.as_ref().zip(looks.as_ref());
     let other = other.map(|(second, look)| receiver(second, look.provider.capabilities())).transpose()?;
+    let context = ToolContext { builds: recorded_builds(&settings.allow_build), ..subject.tool_context() };
     let plan = review::preview(ModelRun {
         run,
-        tools: Toolbox::new(subject.tool_context()),
+        tools: Toolbox::new(context),
         packs,
         reports: subject.reports,
         prompts,

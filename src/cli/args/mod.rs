@@ -252,6 +252,12 @@ pub(super) struct ReviewerArgs {
     /// Model for verification; it receives code [default: the model that reviews]
     #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true)]
     verify_model: Option<String>,
+    /// Let the model run builds, tests and linters of the project: all, or those named
+    ///
+    /// They run in a sandbox without network that has to hold, on the checkout or a copy of the reviewed commit, and change no file of the
+    /// project. `review build list` names them; docs/build.md says what a model may do with them.
+    #[arg(long, value_name = "NAMES", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_delimiter = ',', conflicts_with = "no_model")]
+    allow_build: Vec<String>,
     /// Maximum number of turns [default: 40]
     #[arg(long, value_name = "N")]
     max_turns: Option<String>,
@@ -270,6 +276,7 @@ impl ReviewerArgs {
             model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },
             verify: self.verify.clone(),
             verify_model: self.verify_model.clone(),
+            allow_build: self.allow_build.clone(),
             max_turns: self.max_turns.clone(),
             max_tokens: self.max_tokens.clone(),
             max_cost: self.max_cost.clone(),

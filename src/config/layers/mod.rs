@@ -80,6 +80,8 @@ pub struct Flags {
     pub max_tokens: Option<String>,
     pub max_cost: Option<String>,
     pub instructions: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow_build: Vec<String>,
     /// `all` for `--all-lines`
     pub rules_lines: Option<String>,
     /// `told` for `--hints`
@@ -253,6 +255,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<LayerValue>) {
         max_tokens,
         max_cost,
         instructions,
+        allow_build,
         rules_lines,
         rules_hints,
     } = flags;
@@ -277,6 +280,7 @@ fn read_flags(flags: &Flags, said: &mut Vec<LayerValue>) {
         ("max_tokens", one(max_tokens)),
         ("max_cost", one(max_cost)),
         ("instructions", instructions.clone().map(SettingValue::Path)),
+        ("allow_build", list(allow_build)),
         ("rules.lines", one(rules_lines)),
         ("rules.hints", one(rules_hints)),
     ];

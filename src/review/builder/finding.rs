@@ -6,7 +6,7 @@ use crate::domain::finding::{Anchor, AnchorMatch, Finding, OriginKind};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::review::outcome::SupersededRuleFinding;
 use crate::review::outcome::{are_related, are_similar};
-use crate::tools::{ErrorKind, ToolFault};
+use crate::tools::{BuildProof, ErrorKind, ToolFault};
 
 /// Maximum number of anchors of a finding.
 const MOST_ANCHORS: usize = 20;
@@ -23,6 +23,8 @@ pub(super) struct AcceptedFinding {
     /// `F` and this is what the model calls it.
     pub(super) number: u32,
     pub(super) finding: Finding,
+    /// The run that proves it.
+    pub(super) proof: Option<BuildProof>,
 }
 
 impl AcceptedFinding {
@@ -47,7 +49,7 @@ impl ReviewBuilder {
             return FiledReceipt { at, merged: true };
         }
         self.accepted += 1;
-        self.findings.push(AcceptedFinding { number: self.accepted, finding });
+        self.findings.push(AcceptedFinding { number: self.accepted, finding, proof: None });
         FiledReceipt { at: self.findings.len() - 1, merged: false }
     }
 
@@ -66,7 +68,7 @@ impl ReviewBuilder {
         match self.findings.get_mut(at) {
             Some(known) if merged.is_some() => merge(&mut known.finding, finding),
             Some(known) => known.finding = finding,
-            None => self.findings.push(AcceptedFinding { number, finding }),
+            None => self.findings.push(AcceptedFinding { number, finding, proof: None }),
         }
         FiledReceipt { at, merged: merged.is_some() }
     }
@@ -110,9 +112,12 @@ impl ReviewBuilder {
 
     /// Passes all findings to the draft, with their reporter, and with equal findings of rules.
     pub(super) fn deliver_findings(&mut self, by: &str) {
-        for AcceptedFinding { number, mut finding } in std::mem::take(&mut self.findings) {
+        for AcceptedFinding { number, mut finding, proof } in std::mem::take(&mut self.findings) {
             if finding.origin.name.is_empty() {
                 by.clone_into(&mut finding.origin.name);
+            }
+            if let Some(proof) = proof {
+                finding.body.push_str(&format!("\n\n{}", proof.paragraph()));
             }
             let rules = self.leads.iter().filter(|leading| leading.confirmed_by() == Some(number));
             let mut behind = Vec::new();

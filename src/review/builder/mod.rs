@@ -22,7 +22,7 @@ use crate::evidence::GrammarLanguages;
 use crate::llm::{ToolDefinition, is_open};
 use crate::rules::Packs;
 use crate::sys::cancel::{Cancel, CancelReason};
-use crate::tools::{ErrorKind, ShownLines, ToolFault};
+use crate::tools::{BuildProof, ErrorKind, ShownLines, ToolFault};
 use crate::workspace::Workspace;
 
 mod answer;
@@ -86,6 +86,8 @@ pub struct ReviewBuilder {
     gate: FinishGate,
     wording: WordingRequests,
     summary: Option<String>,
+    /// Runs of the project's tools by the model.
+    builds: Vec<BuildProof>,
     /// Model that reports, once it is not the first one.
     reporter: Option<String>,
     /// Number of the turn, so that calls made at once are not taken for corrections of each other; 0 without turns.
@@ -115,6 +117,7 @@ impl ReviewBuilder {
             gate: FinishGate::default(),
             wording: WordingRequests::default(),
             summary: None,
+            builds: Vec::new(),
             reporter: None,
             turn: 0,
         }
@@ -133,12 +136,15 @@ impl ReviewBuilder {
         self
     }
 
-    /// Returns the definitions of the engine's tools, in a fixed order.
-    pub fn definitions() -> Vec<ToolDefinition> {
-        let definition = |tool: &EngineTool| ToolDefinition {
-            name: tool.name.to_owned(),
-            description: tool.description.to_owned(),
-            schema: (tool.schema)(),
+    /// Returns the definitions of the engine's tools, in a fixed order. `builds` says whether the model may run the project's tools: only then a
+    /// report can name a run.
+    pub fn definitions(builds: bool) -> Vec<ToolDefinition> {
+        let definition = |tool: &EngineTool| {
+            let mut schema = (tool.schema)();
+            if let Some(fields) = schema["properties"].as_object_mut().filter(|_| !builds) {
+                fields.remove(engine_tools::BUILD_RUN);
+            }
+            ToolDefinition { name: tool.name.to_owned(), description: tool.description.to_owned(), schema }
         };
         ENGINE_TOOLS.iter().map(definition).collect()
     }
@@ -262,6 +268,13 @@ impl ReviewBuilder {
         self.draft.suppress(count);
     }
 
+    /// Records a run of one of the project's tools, which a finding may name.
+    pub(super) fn record_build(&mut self, run: BuildProof) {
+        if !self.builds.contains(&run) {
+            self.builds.push(run);
+        }
+    }
+
     /// Adds a sentence to the receipt.
     pub fn add_note(&mut self, note: String) {
         self.draft.add_note(note);
@@ -306,6 +319,10 @@ impl ReviewBuilder {
     ) -> Review {
         let by = made.model.as_ref().map_or_else(String::new, super::outcome::ModelContribution::name);
         self.settle_reports(&by, ending);
+        if !self.builds.is_empty() {
+            let runs = self.builds.iter().map(|run| format!("{} ({})", run.tool, run.outcome()));
+            self.draft.add_note(format!("The model ran {}", runs.collect::<Vec<_>>().join(", ")));
+        }
         self.draft.write(std::mem::take(&mut self.sections));
         let (files, holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
         self.draft.cover(files);

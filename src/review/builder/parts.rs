@@ -100,9 +100,10 @@ impl ReviewBuilder {
     /// Takes over the reports of another builder.
     fn merge_builder(&mut self, builder: Self) {
         let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
-        for AcceptedFinding { number, finding } in builder.findings {
+        for AcceptedFinding { number, finding, proof } in builder.findings {
             let FiledReceipt { at, .. } = self.add_finding(finding);
-            if let Some(stood) = self.findings.get(at) {
+            if let Some(stood) = self.findings.get_mut(at) {
+                stood.proof = stood.proof.take().or(proof);
                 numbers.insert(number, stood.number);
             }
         }
@@ -115,6 +116,7 @@ impl ReviewBuilder {
             self.refusals += 1;
             self.refused.push(refused.with_number(self.refusals));
         }
+        builder.builds.into_iter().for_each(|run| self.record_build(run));
         self.withdrawn += builder.withdrawn;
         self.beyond += builder.beyond;
         for section in builder.sections {

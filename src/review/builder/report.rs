@@ -14,7 +14,7 @@ use crate::present::digest;
 use crate::review::outcome::into_finding;
 use crate::review::outcome::{are_similar, normalize_title};
 use crate::sys::cancel::{Cancel, CancelReason};
-use crate::tools::input;
+use crate::tools::{BuildProof, input};
 
 /// Maximum number of findings of a run; more would not be read.
 const MOST_FINDINGS: usize = 200;
@@ -111,7 +111,8 @@ impl ReviewBuilder {
     }
 
     fn accept(&mut self, report: FindingReport, anchored: AnchoredClaim, corrects: Option<u32>) -> EngineToolResponse {
-        let FindingReport { claim, id, leads, guideline, mut notes } = report;
+        let FindingReport { claim, id, leads, guideline, build_run, mut notes } = report;
+        let proof = build_run.and_then(|named| self.build_named(&named, &mut notes));
         notes.extend(anchored.notes.iter().cloned());
         notes.extend(note_on_place(&anchored));
         let suggestion = match (&anchored.suggestion, &anchored.prose_suggestion) {
@@ -130,6 +131,9 @@ impl ReviewBuilder {
             Some(number) => self.replace_finding(number, finding),
             None => self.add_finding(finding),
         };
+        if proof.is_some() {
+            self.findings[filed.at].proof = proof;
+        }
         let kept = tried.is_none() || self.findings[filed.at].finding.suggestion == tried;
         let suggestion = if kept { suggestion } else { Some("dropped: the finding has one already".to_owned()) };
         let number = self.findings[filed.at].number;
@@ -140,6 +144,15 @@ impl ReviewBuilder {
         notes.extend(self.notes_on_released(&released));
         notes.extend(settled_note(&corrected));
         receipt_for(&self.findings[filed.at], filed.merged, corrects, suggestion, notes)
+    }
+
+    /// Finds the run that a report names.
+    fn build_named(&self, named: &str, notes: &mut Vec<String>) -> Option<BuildProof> {
+        let found = self.builds.iter().find(|run| run.run == named.trim()).cloned();
+        if found.is_none() {
+            notes.push(format!("`build_run` was dropped: no run {:?} of this review has ended.", mask(named).text));
+        }
+        found
     }
 
     /// Takes out the refused reports that an accepted one corrects.

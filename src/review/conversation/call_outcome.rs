@@ -8,7 +8,7 @@ use crate::llm::{ModelToolCall, ToolInput, is_open};
 use crate::review::builder::NO_END;
 use crate::review::builder::{CallEffect, EngineToolResponse};
 use crate::review::journal::Transcript;
-use crate::tools::{ErrorKind, ShownLines, TOOLS, ToolOutcome};
+use crate::tools::{ErrorKind, ShownLines, ToolOutcome, Toolbox};
 
 /// Maximum number of reading calls per turn; later ones are not made. Calls that report are, so that no report is lost.
 pub(in crate::review) const MOST_CALLS: usize = 64;
@@ -82,8 +82,12 @@ impl CallOutcome {
     }
 
     /// Creates the result of a call of a tool that does not exist; `own` are the names of those that read nothing.
-    pub(in crate::review) fn unknown_tool(name: &str, own: impl Iterator<Item = &'static str>) -> Self {
-        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).chain(own).collect();
+    pub(in crate::review) fn unknown_tool(
+        name: &str,
+        tools: &Toolbox,
+        own: impl Iterator<Item = &'static str>,
+    ) -> Self {
+        let names: Vec<&str> = tools.specs().map(|tool| tool.name).chain(own).collect();
         Self::refuse("unknown_tool", &format!("there is no tool {name:?}; there are: {}", names.join(", ")))
     }
 

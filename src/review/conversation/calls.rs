@@ -16,8 +16,6 @@ use crate::tools::Toolbox;
 
 /// Reading calls that run at the same time.
 const AT_ONCE: usize = 4;
-/// The time that one reading call has.
-const LONGEST_CALL: Duration = Duration::from_mins(1);
 
 /// Makes calls that only read, some of them concurrently; each keeps its number. Recorded calls are not made again.
 pub(in crate::review) async fn run_reading_calls(
@@ -34,7 +32,8 @@ pub(in crate::review) async fn run_reading_calls(
     }
     let reading = stream::iter(open)
         .map(|(at, call)| {
-            let (run, tools) = (tools.cancel().clone(), tools.with_time_limit(LONGEST_CALL));
+            let limit = tools.longest_call(&call.name);
+            let (run, tools) = (tools.cancel().clone(), tools.with_time_limit(limit));
             async move {
                 let cancel = tools.cancel().clone();
                 let work = blocking::run("a reading call", &cancel, move || match call.input {
@@ -44,7 +43,7 @@ pub(in crate::review) async fn run_reading_calls(
                 match work.await {
                     // The message about a stopped run must not depend on which of its calls noticed first.
                     Ok(_) | Err(BlockingFailure::Abandoned { .. }) if cancel.is_stopped() && !run.is_stopped() => {
-                        Ok((at, CallOutcome::refuse("too_slow", &too_long())))
+                        Ok((at, CallOutcome::refuse("too_slow", &too_long(limit))))
                     }
                     Err(BlockingFailure::Abandoned { .. }) => Ok((at, CallOutcome::stopped())),
                     done => done.map(|called| (at, called)),
@@ -58,8 +57,8 @@ pub(in crate::review) async fn run_reading_calls(
 }
 
 /// Returns the result of a call that used up its own time, while the run continues.
-fn too_long() -> String {
-    let seconds = LONGEST_CALL.as_secs();
+fn too_long(limit: Duration) -> String {
+    let seconds = limit.as_secs();
     format!(
         "the call was stopped because it took longer than {seconds} s; ask for less, with a narrower pattern or folder"
     )
@@ -68,6 +67,6 @@ fn too_long() -> String {
 /// Describes a call for the progress.
 pub(in crate::review) fn describe_call(call: &ModelToolCall) -> String {
     let ToolInput::Object(input) = &call.input else { return String::new() };
-    let named = ["file_path", "pattern", "title", "directory", "id"].iter().find_map(|key| input.get(*key));
+    let named = ["file_path", "pattern", "title", "directory", "tool", "id"].iter().find_map(|key| input.get(*key));
     strip_line(&mask(named.and_then(Value::as_str).unwrap_or_default()).text).chars().take(120).collect()
 }

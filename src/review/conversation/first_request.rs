@@ -3,7 +3,7 @@
 use crate::llm::{Message, ToolCallFormat, ToolDefinition, TurnRequest};
 use crate::prompt::{PromptError, Prompts};
 use crate::review::tokens::estimate_tokens;
-use crate::tools::TOOLS;
+use crate::tools::Toolbox;
 
 /// Tools of a conversation, in an order that never changes.
 #[derive(Debug)]
@@ -14,9 +14,9 @@ pub(in crate::review) struct ToolList {
 }
 
 impl ToolList {
-    /// Returns the reading tools, and those that are the conversation's own.
-    pub(in crate::review) fn with(own: impl IntoIterator<Item = ToolDefinition>) -> Self {
-        let reading = TOOLS.iter().map(|tool| ToolDefinition {
+    /// Returns the tools of a toolbox, and those that are the conversation's own.
+    pub(in crate::review) fn with(tools: &Toolbox, own: impl IntoIterator<Item = ToolDefinition>) -> Self {
+        let reading = tools.specs().map(|tool| ToolDefinition {
             name: tool.name.to_owned(),
             description: tool.description.to_owned(),
             schema: (tool.schema)(),

@@ -19,7 +19,7 @@ use crate::review::outcome::{EngineOutcome, ShownDiff};
 use crate::review::run::ModelRun;
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::sys::cancel::Cancel;
-use crate::tools::{ShownLines, TOOLS};
+use crate::tools::{BUILD, ShownLines, Toolbox, read_proof};
 
 /// Role of the model that reviews a change, or a part of it.
 pub(in crate::review) struct ReviewerRole<'a> {
@@ -82,14 +82,15 @@ fn refused_call(
     call: &ModelToolCall,
     is_final: bool,
     repetition: Option<&CallRepetition>,
+    tools: &Toolbox,
 ) -> Option<CallOutcome> {
     let own = is_engine_tool(&call.name);
     if at >= MOST_CALLS && !own {
         return Some(CallOutcome::too_many());
     }
-    if !own && !TOOLS.iter().any(|tool| tool.name == call.name) {
+    if !own && !tools.offers(&call.name) {
         let own = ENGINE_TOOLS.iter().map(|tool| tool.name);
-        return Some(CallOutcome::unknown_tool(&call.name, own));
+        return Some(CallOutcome::unknown_tool(&call.name, tools, own));
     }
     if repetition == Some(&CallRepetition::Refused) && !is_final {
         let message = format!(
@@ -153,7 +154,7 @@ impl ConversationRole for ReviewerRole<'_> {
     async fn make_calls(&mut self, turn: CallTurn<'_>) -> Result<Vec<CallOutcome>, BlockingFailure> {
         let CallTurn { calls, is_final, transcript } = turn;
         self.repetitions = self.loop_detector.record_calls(calls);
-        let refused = |(at, call)| refused_call(at, call, is_final, self.repetitions.get(at));
+        let refused = |(at, call)| refused_call(at, call, is_final, self.repetitions.get(at), &self.run.tools);
         let mut outcomes: Vec<Option<CallOutcome>> = calls.iter().enumerate().map(refused).collect();
         let open = |outcomes: &[Option<CallOutcome>], own: bool| -> Vec<(usize, ModelToolCall)> {
             let is_open = |at: usize, name: &str| outcomes[at].is_none() && is_engine_tool(name) == own;
@@ -164,6 +165,11 @@ impl ConversationRole for ReviewerRole<'_> {
         let reads = open(&outcomes, false);
         let pending = reads.len();
         for (at, outcome) in run_reading_calls(reads, transcript, &self.run.tools).await? {
+            if let Some(proof) =
+                read_proof(&outcome.text).filter(|_| calls.get(at).is_some_and(|call| call.name == BUILD))
+            {
+                self.builder.record_build(proof);
+            }
             outcomes[at] = Some(outcome);
         }
 

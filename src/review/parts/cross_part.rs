@@ -78,7 +78,7 @@ pub(super) fn opening_message(
     names: &[SharedName],
 ) -> Result<Opening, PromptError> {
     let instructions = run.instructions.as_deref().unwrap_or_default().trim().to_owned();
-    let system = run.prompts.system(&SystemVars { instructions })?;
+    let system = run.prompts.system(&SystemVars { instructions, builds: run.tools.runs_builds() })?;
     let most = opening_room(&run.limits);
     let mut room = most.saturating_sub(estimate_tokens(&system));
     let mut needed = most + 1;

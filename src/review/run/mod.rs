@@ -81,7 +81,13 @@ pub struct ModelRun {
 impl ModelRun {
     /// Returns the project context for the model, without limits.
     pub(super) fn project_context(&self) -> ProjectContext<'_> {
-        ProjectContext { instructions: self.instructions.as_deref(), guidelines: &self.guidelines, turns: 0, window: 0 }
+        ProjectContext {
+            instructions: self.instructions.as_deref(),
+            guidelines: &self.guidelines,
+            builds: self.tools.runs_builds(),
+            turns: 0,
+            window: 0,
+        }
     }
 }
 
@@ -92,6 +98,8 @@ pub struct ProjectContext<'a> {
     pub instructions: Option<&'a str>,
     /// Guidelines of the project.
     pub guidelines: &'a Guidelines,
+    /// `true` if the model may run the project's builds and tests.
+    pub builds: bool,
     /// Maximum number of turns that the first message states; 0 if it states none.
     pub turns: u32,
     /// Window that it states, in tokens.

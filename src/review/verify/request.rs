@@ -45,8 +45,8 @@ pub(super) fn verification_request(
 ) -> Result<VerificationQuestion, PromptError> {
     let prompts = &run.prompts;
     let instructions = run.instructions.as_deref().unwrap_or_default().trim().to_owned();
-    let system = prompts.verification(&SystemVars { instructions })?;
-    let tools = ToolList::with([verdict::definition()]);
+    let system = prompts.verification(&SystemVars { instructions, builds: run.tools.runs_builds() })?;
+    let tools = ToolList::with(&run.tools, [verdict::definition()]);
     let vars = VerificationVars {
         severity: finding.severity,
         category: finding.category,

@@ -15,7 +15,7 @@ use crate::review::conversation::{
 };
 use crate::review::outcome::VerificationVerdict;
 use crate::sys::blocking::BlockingFailure;
-use crate::tools::{TOOLS, Toolbox};
+use crate::tools::Toolbox;
 
 /// Role of a model that verifies one finding.
 pub(super) struct VerifierRole<'a> {
@@ -81,12 +81,13 @@ impl ConversationRole for VerifierRole<'_> {
 
     async fn make_calls(&mut self, turn: CallTurn<'_>) -> Result<Vec<CallOutcome>, BlockingFailure> {
         let reads = turn.calls.iter().cloned().enumerate();
-        let reads = reads.filter(|(at, call)| is_reading(call) && !turn.is_final && *at < MOST_CALLS).collect();
+        let reads =
+            reads.filter(|(at, call)| self.tools.offers(&call.name) && !turn.is_final && *at < MOST_CALLS).collect();
         let mut read = run_reading_calls(reads, turn.transcript, self.tools).await?;
         let objection = self.objection.take();
         let outcome = |(at, call): (usize, &ModelToolCall)| match read.iter().position(|(of, _)| *of == at) {
             Some(place) => read.swap_remove(place).1,
-            None => unread_outcome(call, turn.is_final, objection.as_deref()),
+            None => unread_outcome(call, self.tools, turn.is_final, objection.as_deref()),
         };
         Ok(turn.calls.iter().enumerate().map(outcome).collect())
     }
@@ -123,17 +124,12 @@ impl ConversationRole for VerifierRole<'_> {
         }
         let given = calls.iter().filter(|call| call.name == NAME).filter_map(|call| verdict_of(call).ok());
         let given: Vec<VerdictAnswer> = given.collect();
-        if !given.is_empty() && calls.iter().any(is_reading) && !is_final && !self.waited {
+        if !given.is_empty() && calls.iter().any(|call| self.tools.offers(&call.name)) && !is_final && !self.waited {
             self.waited = true;
             return None;
         }
         self.judge(&given, !is_final)
     }
-}
-
-/// Checks whether a call only reads.
-fn is_reading(call: &ModelToolCall) -> bool {
-    TOOLS.iter().any(|tool| tool.name == call.name)
 }
 
 /// Returns the verdict of a call, or the result for it.
@@ -148,15 +144,15 @@ fn verdict_of(call: &ModelToolCall) -> Result<VerdictAnswer, Box<CallOutcome>> {
 }
 
 /// Returns the result for a call that reads nothing; `objection` is what speaks against the verdict of this turn.
-fn unread_outcome(call: &ModelToolCall, is_final: bool, objection: Option<&str>) -> CallOutcome {
+fn unread_outcome(call: &ModelToolCall, tools: &Toolbox, is_final: bool, objection: Option<&str>) -> CallOutcome {
     if call.name == NAME {
         let waits = "other calls of this turn read something that you have not seen yet: look at the results, then \
                       call give_verdict alone";
         let reason = mask(objection.unwrap_or(waits)).text;
         return verdict_of(call).map_or_else(|refused| *refused, |_| CallOutcome::refuse("not_accepted", &reason));
     }
-    if !is_reading(call) {
-        return CallOutcome::unknown_tool(&call.name, [NAME].into_iter());
+    if !tools.offers(&call.name) {
+        return CallOutcome::unknown_tool(&call.name, tools, [NAME].into_iter());
     }
     if is_final {
         return CallOutcome::refuse("last_turn", "nothing is read any more: call give_verdict");

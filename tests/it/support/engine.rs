@@ -137,6 +137,7 @@ impl Scene {
                 from_merge_base: false,
                 checkout: Checkout::default(),
                 cancel: self.cancel.clone(),
+                builds: None,
                 languages: None,
                 limits: ToolLimits::default(),
             }),

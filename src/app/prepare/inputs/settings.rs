@@ -20,6 +20,9 @@ pub(in crate::app) struct PinnedSettings {
     min_confidence: Option<Confidence>,
     max_commits: u32,
     verify: Verify,
+    /// The build tools that the model may run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::app) allow_build: Vec<String>,
     pub(in crate::app) rules_off: Vec<String>,
     #[serde(default)]
     pub(in crate::app) rules_all_lines: bool,
@@ -40,6 +43,7 @@ impl PinnedSettings {
             min_confidence,
             max_commits,
             verify,
+            allow_build,
             rules_off,
             rules_all_lines,
             rules_hints,
@@ -76,6 +80,7 @@ impl PinnedSettings {
             min_confidence: *min_confidence,
             max_commits: *max_commits,
             verify: *verify,
+            allow_build: allow_build.clone(),
             rules_off: rules_off.clone(),
             rules_all_lines: *rules_all_lines,
             rules_hints: *rules_hints,
@@ -92,6 +97,7 @@ impl PinnedSettings {
             min_confidence,
             max_commits,
             verify,
+            allow_build,
             rules_off,
             rules_all_lines,
             rules_hints,
@@ -102,6 +108,7 @@ impl PinnedSettings {
         settings.min_severity = min_severity;
         settings.min_confidence = min_confidence;
         settings.max_commits = max_commits;
+        settings.allow_build = allow_build;
         settings.rules_off = rules_off;
         settings.rules_all_lines = rules_all_lines;
         settings.rules_hints = rules_hints;
@@ -125,7 +132,7 @@ impl PinnedSettings {
         rows.filter(|(was, is)| was != is).map(|((name, was), (_, is))| (name, was, is)).collect()
     }
 
-    fn rows(&self) -> [(&'static str, String); 10] {
+    fn rows(&self) -> [(&'static str, String); 11] {
         let list = |list: &[String]| if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         let groups: Vec<String> = self.include.iter().map(|group| list(group)).collect();
         let grades: Vec<String> =
@@ -139,6 +146,7 @@ impl PinnedSettings {
             ("min_confidence", confidence),
             ("max_commits", self.max_commits.to_string()),
             ("verify", self.verify.as_str().to_owned()),
+            ("allow_build", list(&self.allow_build)),
             ("rules.off", list(&self.rules_off)),
             ("rules.hints", if self.rules_hints { "told" } else { "leads" }.to_owned()),
             ("rules.lines", if self.rules_all_lines { "all" } else { "changed" }.to_owned()),

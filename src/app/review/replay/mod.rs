@@ -19,6 +19,7 @@ use super::resume::{READING_RUN, RecordedRun, ResumeError};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::prompts;
+use crate::app::prepare::builds::recorded_builds;
 use crate::app::prepare::inputs::PROGRAM;
 use crate::app::prepare::inputs::RecordedCandidate;
 use crate::app::prepare::inputs::RunInputs;
@@ -178,6 +179,7 @@ async fn run_replay(
         diff: None,
         from_merge_base: false,
         checkout: Checkout::default(),
+        builds: recorded_builds(&given.shaping.allow_build),
         cancel: cancel.clone(),
         languages: None,
         limits: ToolLimits::default(),

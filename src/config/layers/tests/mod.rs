@@ -74,7 +74,7 @@ fn every_setting_can_come_from_the_users_file() {
     let text = "include = ['src/**']\nexclude = ['**/*.snap']\nmin_severity = 'low'\nfail_on = 'high'\nrequest_changes_on = 'medium'\ntimeout = '90s'\n\
                 max_commits = 5\ncomment_on = 'low'\nmax_comments = 3\nkeep_runs = '2w'\ncolour = 'never'\nformat = 'json'\nmodel = 'ollama/x,gemini'\nrules.off = ['go']\nrules.severity = ['go=low']\nrules.packs = '/packs'\nrules.lines = 'all'\nrules.hints = 'told'\n\
                 guidelines = ['claude']\nguideline_files = ['docs/style.md']\n\
-                min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\nmax_cost = 2.5\ninstructions = 'notes/review.md'\nprompts = '/prompts'\nproviders = 'mine.toml'\n\
+                min_confidence = 7\nverify = 'All'\nverify_model = 'gemini'\nmax_turns = 7\nmax_tokens = '500k'\nmax_cost = 2.5\ninstructions = 'notes/review.md'\nprompts = '/prompts'\nproviders = 'mine.toml'\nallow_build = ['cargo.test']\n\
                 [openai-chat]\nbase_url = 'http://127.0.0.1:8080/v1'\napi_key = \"sk-1\\n\"\ncontext_window = 64_000\nrequests_per_minute = 50\ntokens_per_minute = '40k'\n";
     let mut sources = user(text);
     sources.user.as_mut().unwrap().folder = Some(PathBuf::from("/home/ada/.config/review"));
@@ -117,6 +117,7 @@ fn every_setting_can_come_from_the_users_file() {
             },
         )]
         .into(),
+        allow_build: vec!["cargo.test".to_owned()],
         rules_off: vec!["go".to_owned()],
         rules_all_lines: true,
         rules_hints: true,
@@ -180,6 +181,7 @@ fn every_flag_counts() {
         max_tokens: one("3m"),
         max_cost: one("2"),
         instructions: Some(PathBuf::from("notes.md")),
+        allow_build: vec!["all".to_owned()],
         rules_lines: one("all"),
         rules_hints: one("told"),
     };
@@ -215,6 +217,7 @@ fn what_a_repository_may_not_set_is_named() {
         ("base_url = 'https://evil.example'", "base_url"),
         ("[headers]\nx = 'y'", "headers"),
         ("format = 'json'", "format"),
+        ("allow_build = ['all']", "allow_build"),
         ("output = '/etc/passwd'", "output"),
         ("fail_on = 'critical'", "fail_on"),
         ("keep_runs = '9w'", "keep_runs"),

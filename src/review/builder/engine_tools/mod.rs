@@ -48,7 +48,7 @@ pub(in crate::review) enum EngineCall {
 }
 
 pub(in crate::review) use finish_review::{Closing, NAME as FINISH};
-pub(in crate::review) use report_finding::{FindingReport, NAME as REPORT, UnreadableReport};
+pub(in crate::review) use report_finding::{BUILD_RUN, FindingReport, NAME as REPORT, UnreadableReport};
 pub(in crate::review) use text::ReaderText;
 pub(in crate::review) use values::{StatedConfidence, severity as read_severity, stated_confidence};
 

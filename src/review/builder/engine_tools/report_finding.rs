@@ -16,6 +16,8 @@ use crate::llm::find_leaked_markup;
 use crate::tools::{ErrorKind, ToolFault, input};
 
 pub(in crate::review) const NAME: &str = "report_finding";
+/// The field that names a run.
+pub(in crate::review) const BUILD_RUN: &str = "build_run";
 
 /// The longest body, in bytes.
 const LONGEST_BODY: usize = 16 << 10;
@@ -39,6 +41,8 @@ pub(in crate::review) struct FindingReport {
     pub(in crate::review) leads: Vec<String>,
     /// The guideline that it names.
     pub(in crate::review) guideline: Option<String>,
+    /// The run that proves it.
+    pub(in crate::review) build_run: Option<String>,
     /// Remarks for the model besides the outcome.
     pub(in crate::review) notes: Vec<String>,
 }
@@ -109,6 +113,10 @@ struct Input {
     #[serde(default, deserialize_with = "input::text")]
     #[schemars(with = "String")]
     guideline: Option<String>,
+    /// The run of `build` that proves it, by its id: its first lines are shown with the finding.
+    #[serde(default, deserialize_with = "input::text")]
+    #[schemars(with = "String")]
+    build_run: Option<String>,
     /// How sure you are, from 1 (a guess) to 10 (certain).
     #[serde(default, deserialize_with = "values::stated_confidence")]
     #[schemars(with = "u32", range(min = 1, max = 10))]
@@ -208,7 +216,7 @@ fn read_report(input: Value) -> Result<FindingReport, ToolFault> {
     };
     let mut leads = input.leads;
     leads.extend(input.lead.into_iter().filter(|lead| !leads.contains(lead)).collect::<Vec<_>>());
-    Ok(FindingReport { claim, id: input.id, leads, guideline: input.guideline, notes })
+    Ok(FindingReport { claim, id: input.id, leads, guideline: input.guideline, build_run: input.build_run, notes })
 }
 
 fn other(place: RelatedPlaceInput, notes: &mut Vec<String>) -> Option<ClaimedPlace> {

@@ -268,7 +268,7 @@ proptest! {
         )
     ) {
         let mut builder = builder();
-        let name = ReviewBuilder::definitions()[tool].name.clone();
+        let name = ReviewBuilder::definitions(false)[tool].name.clone();
         let told = call(&mut builder, &name, json!(fields));
         prop_assert!(told.is_object());
         prop_assert!(told.get("status").is_some() || told.get("error").is_some(), "{}", told);

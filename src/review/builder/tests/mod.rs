@@ -385,7 +385,7 @@ fn a_stop_is_nobodys_answer() {
 
 #[test]
 fn the_tools_are_named() {
-    let names: Vec<String> = ReviewBuilder::definitions().into_iter().map(|tool| tool.name).collect();
+    let names: Vec<String> = ReviewBuilder::definitions(false).into_iter().map(|tool| tool.name).collect();
     assert_eq!(names, ["report_finding", "withdraw_finding", "refute_lead", "write_section", "finish_review"]);
     assert!(is_engine_tool("finish_review") && !is_engine_tool("read_diff"));
     let told = call(&mut builder(), "read_diff", json!({}));

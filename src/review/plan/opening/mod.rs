@@ -63,7 +63,7 @@ pub fn open(
     beside: ProjectContext<'_>,
     room: u64,
 ) -> Result<Opening, PromptError> {
-    let system = system(prompts, beside.instructions)?;
+    let system = system(prompts, beside)?;
     let guidelines = Some(beside.guidelines);
     let limits = (beside.turns, beside.window);
     let laying = MessageMaterial { change, scope: &MessageScope::WHOLE, leads, ranks: None, guidelines, limits };
@@ -81,7 +81,7 @@ pub(in crate::review) fn open_part(
     beside: ProjectContext<'_>,
     room: u64,
 ) -> Result<Opening, PromptError> {
-    let system = system(prompts, beside.instructions)?;
+    let system = system(prompts, beside)?;
     let guidelines = Some(beside.guidelines);
     let limits = (beside.turns, beside.window);
     let laying = MessageMaterial {
@@ -114,7 +114,7 @@ pub(in crate::review) fn room_for_diffs(
     beside: ProjectContext<'_>,
     room: u64,
 ) -> Result<u64, PromptError> {
-    let system = system(prompts, beside.instructions)?;
+    let system = system(prompts, beside)?;
     let most = change.files.len().max(1);
     let vars = PartVars { part: most, parts: most, part_files: most, carried: most };
     let said = if beside.guidelines.is_empty() { GuidelineText::default() } else { GuidelineText::is_present() };
@@ -131,9 +131,9 @@ pub(in crate::review) fn weights(change: &ChangeSet) -> Vec<u64> {
     diffs::weights(change)
 }
 
-fn system(prompts: &Prompts, instructions: Option<&str>) -> Result<String, PromptError> {
-    let instructions = instructions.unwrap_or_default().trim().to_owned();
-    prompts.system(&SystemVars { instructions })
+fn system(prompts: &Prompts, beside: ProjectContext<'_>) -> Result<String, PromptError> {
+    let instructions = beside.instructions.unwrap_or_default().trim().to_owned();
+    prompts.system(&SystemVars { instructions, builds: beside.builds })
 }
 
 fn vars_of(change: &ChangeSet, part: &ChangePart<'_>) -> PartVars {

@@ -97,7 +97,7 @@ fn bare_room() -> u64 {
 
 fn told(instructions: Option<&str>) -> ProjectContext<'_> {
     static NOTHING: std::sync::LazyLock<Guidelines> = std::sync::LazyLock::new(Guidelines::default);
-    ProjectContext { instructions, guidelines: &NOTHING, turns: 40, window: 200_000 }
+    ProjectContext { instructions, guidelines: &NOTHING, builds: false, turns: 40, window: 200_000 }
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Answer {
         let calls = say.calls.iter().enumerate().map(|(n, call)| Call {
             id: wire.call_id(number, n),
             name: call.name.clone(),
-            input: call.input.clone(),
+            input: filled(&call.input, asked),
         });
         let calls: Vec<_> = calls.collect();
         let stop = say.stop.unwrap_or(if calls.is_empty() { StopWord::Done } else { StopWord::Calls });
@@ -99,6 +99,24 @@ impl Answer {
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.calls.is_empty()
     }
+}
+
+/// What stands in a script for the run that the last results name.
+const RUN: &str = "THE_RUN";
+
+/// An input with the run of a build that the model was told, which no script can know.
+fn filled(input: &Input, asked: &Asked) -> Input {
+    let Input::Object(fields) = input else { return input.clone() };
+    let text = serde_json::to_string(fields).expect("an object");
+    if !text.contains(RUN) {
+        return input.clone();
+    }
+    let told = asked.last_results().into_iter().find_map(|(_, result)| {
+        let (_, rest) = result.text.split_once(", run ")?;
+        rest.split_once(':').map(|(run, _)| run.to_owned())
+    });
+    let text = text.replace(RUN, &told.expect("a run among the last results"));
+    Input::Object(serde_json::from_str(&text).expect("an object"))
 }
 
 /// A text in pieces of so many characters.

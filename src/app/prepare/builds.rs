@@ -1,0 +1,148 @@
+//! The project's tools, run for a model that reviews: `--allow-build`. Main type: [`AllowedBuilds`].
+//!
+//! Only the user turns this on, as a setting or a flag. A model reads text that others wrote, so what it runs is held by a sandbox or not run at
+//! all, changes no file of the project, and has no network. How a tool runs belongs in `build`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use super::build_tools::{self, BuildUseError};
+use super::build_tree::BuildTree;
+use super::change::PreparedChange;
+use crate::app::context::environment::ProcessEnv;
+use crate::app::context::error::AppError;
+use crate::build::{BuildRequest, BuildRuns, places};
+use crate::domain::build::{BuildAnswer, BuildToolList, LogPage};
+use crate::domain::path::RepoPath;
+use crate::sys::cancel::Cancel;
+use crate::tools::{BuildRunner, ErrorKind, ToolFault};
+
+/// The word that allows all tools.
+const ALL: &str = "all";
+/// Time limit of one run.
+const LONGEST: Duration = Duration::from_mins(10);
+
+/// The tools that the user allows, on the files of one review.
+struct AllowedBuilds {
+    tree: BuildTree,
+    names: Vec<String>,
+    around: ProcessEnv,
+    /// The runs of this review. Held while a tool runs: one at a time, for they share the files.
+    runs: Mutex<Vec<String>>,
+}
+
+/// A model may run nothing in a repository that is replayed or only looked at: its recorded results are all there is.
+struct RecordedBuilds;
+
+/// Opens what the model may run; `None` if the user allows nothing.
+pub(in crate::app) fn open_builds(
+    subject: &PreparedChange,
+    around: &ProcessEnv,
+) -> Result<Option<Arc<dyn BuildRunner>>, AppError> {
+    let names = subject.settings.allow_build.clone();
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let tree = BuildTree::open(subject, around)?;
+    for name in names.iter().filter(|name| *name != ALL) {
+        build_tools::find(name, &tree.folder, around)?;
+    }
+    Ok(Some(Arc::new(AllowedBuilds { tree, names, around: around.clone(), runs: Mutex::default() })))
+}
+
+/// Returns what stands for the tools that a recorded run was allowed.
+pub(in crate::app) fn recorded_builds(allowed: &[String]) -> Option<Arc<dyn BuildRunner>> {
+    (!allowed.is_empty()).then(|| Arc::new(RecordedBuilds) as Arc<dyn BuildRunner>)
+}
+
+impl AllowedBuilds {
+    fn allows(&self, name: &str) -> bool {
+        self.names.iter().any(|allowed| allowed == ALL || allowed == name)
+    }
+}
+
+fn refuse(message: impl Into<String>) -> ToolFault {
+    ToolFault::new(ErrorKind::InvalidInput, message)
+}
+
+fn fault(error: &BuildUseError) -> ToolFault {
+    refuse(error.to_string())
+}
+
+impl BuildRunner for AllowedBuilds {
+    fn list(&self) -> Result<BuildToolList, ToolFault> {
+        let root = &self.tree.folder;
+        let mut list = build_tools::list_tools(root, root, false, &self.around).map_err(|error| fault(&error))?;
+        let only_looks = |name: &str| build_tools::find(name, root, &self.around).is_ok_and(|tool| !tool.mutates);
+        list.tools.retain(|tool| self.allows(&tool.name) && only_looks(&tool.name));
+        Ok(list)
+    }
+
+    fn run(&self, name: &str, folder: &str, arguments: &[String], cancel: &Cancel) -> Result<BuildAnswer, ToolFault> {
+        if !self.allows(name) {
+            return Err(refuse(format!("{name} may not run here: list those that may with action list")));
+        }
+        let root = &self.tree.folder;
+        let directory = match folder {
+            "." => root.clone(),
+            folder => root.join(RepoPath::parse(folder)?.display_name().as_ref()),
+        };
+        let directory = directory.canonicalize().ok().filter(|real| real.is_dir() && real.starts_with(root));
+        let directory = directory.ok_or_else(|| refuse(format!("{folder} is no folder of the repository")))?;
+        let tool = build_tools::find(name, root, &self.around).map_err(|error| fault(&error))?;
+        if tool.mutates || places::writes(&tool.program, arguments) {
+            return Err(refuse(format!("{name} changes files of the project, which is left to people")));
+        }
+        let mut made = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        cancel.check()?;
+        let request = BuildRequest {
+            tool,
+            arguments: arguments.to_vec(),
+            directory,
+            root: root.clone(),
+            timeout: LONGEST,
+            network: false,
+            is_strict: true,
+        };
+        let runs = BuildRuns::at(&self.around.state);
+        // What stays is tried again the next time.
+        let _ = runs.sweep(SystemTime::now());
+        match crate::build::run(&request, &runs, cancel, &mut |_| {}) {
+            Ok(ended) if ended.is_whole() => {
+                made.push(ended.run.clone());
+                let answer = BuildAnswer::of(ended.success, &ended.run, &ended.diagnostics, ended.summary);
+                Ok(answer.with_notes(ended.notes))
+            }
+            Ok(ended) => {
+                made.push(ended.run.clone());
+                Err(refuse(format!("{name} did not run to its end: {} (run {})", ended.describe_end(), ended.run)))
+            }
+            Err(fault) => Err(refuse(format!("{name} was not run: {fault}"))),
+        }
+    }
+
+    fn log(&self, run: &str, start: u32, count: u32) -> Result<LogPage, ToolFault> {
+        let is_own = self.runs.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|made| made == run);
+        if !is_own {
+            return Err(refuse(format!("{run} is no run of this session: run the tool again")));
+        }
+        let page = BuildRuns::at(&self.around.state).lines(run, Some(start.into()), Some(count.into()));
+        page.map_err(|error| refuse(error.to_string()))
+    }
+}
+
+impl BuildRunner for RecordedBuilds {
+    fn list(&self) -> Result<BuildToolList, ToolFault> {
+        Err(refuse(NOTHING))
+    }
+
+    fn run(&self, _: &str, _: &str, _: &[String], _: &Cancel) -> Result<BuildAnswer, ToolFault> {
+        Err(refuse(NOTHING))
+    }
+
+    fn log(&self, _: &str, _: u32, _: u32) -> Result<LogPage, ToolFault> {
+        Err(refuse(NOTHING))
+    }
+}
+
+const NOTHING: &str = "nothing runs while a recorded run is replayed";
