@@ -6,16 +6,20 @@ usage: builds.py PATH-TO-REVIEW FOLDER-OF-PYTHON-TOOLS NODE-MODULES
   nothing else does, and the sizes of answer and log are printed.
 - Changes in TypeScript, Python, Rust and Ruby, without a model: exactly what was planted on changed lines is found, and nothing that was there
   before. A commit that is not checked out is checked on a copy.
+- A model that is allowed to run the tests of a Rust project proves a finding with the one that fails, in the checkout and in a copy; the same
+  model without `--allow-build` is not offered anything to run.
 
 A check that cannot fail proves nothing: each expectation is then held against one that was spoiled. Ends with 1 and what was wrong.
 """
 
+import http.server
 import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 
 REVIEW = pathlib.Path(sys.argv[1]).resolve()
 PYTHON = pathlib.Path(sys.argv[2]).resolve()
@@ -207,9 +211,73 @@ def checked(home, make, spoil):
     return f"{name}: {len(expected)} planted, all found in the checkout and in a copy, nothing else"
 
 
+class Model(http.server.BaseHTTPRequestHandler):
+    """Runs the tests, reports with the run that it was told, and finishes; without the tool it only reports."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        offered = {tool["function"]["name"] for tool in request["tools"]}
+        told = [message["content"] for message in request["messages"] if message["role"] == "tool"]
+        turns = [("build", {"action": "exec", "tool": "cargo.test", "args": ["halves"]})] if "build" in offered else []
+        run = told[0].split(", run ")[1].split(":")[0] if turns and told and ", run " in told[0] else None
+        report = {
+            "title": "Odd numbers are halved wrongly", "body": "Half of 3 is 1 here.", "severity": "high", "category": "logic",
+            "file_path": "src/lib.rs", "quote": "    n / 2 - n % 2", **({"build_run": run} if run else {}),
+        }
+        turns += [("report_finding", report), ("finish_review", {"summary": "One."})]
+        name, arguments = turns[min(len(told), len(turns) - 1)]
+        call = {"index": 0, "id": f"call_{len(told)}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        chunks = [
+            {"delta": {"role": "assistant", "tool_calls": [call]}, "finish_reason": None},
+            {"delta": {}, "finish_reason": "tool_calls"},
+        ]
+        line = lambda choice: f"data: {json.dumps({'id': 'c', 'object': 'chat.completion.chunk', 'model': 'm', 'choices': [{'index': 0, **choice}]})}\n\n"
+        body = ("".join(map(line, chunks)) + "data: [DONE]\n\n").encode()
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def proved(home, _, spoil):
+    """A model proves a finding with a failing test."""
+    library = "pub fn half(n: u32) -> u32 {\n    n / 2\n}\n\n#[test]\nfn halves() {\n    assert_eq!(half(3), 1);\n}\n"
+    project = Project(home, "proved", {"Cargo.toml": CARGO, ".gitignore": "target\nCargo.lock\n", "src/lib.rs": library})
+    project.git("checkout", "-q", "-b", "topic")
+    project.write({"src/lib.rs": library.replace("n / 2", "n / 2 - n % 2")})
+    project.commit("change")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    project.environment |= {"OPENAI_CHAT_BASE_URL": "", "REVIEW_OPENAI_CHAT_BASE_URL": f"http://127.0.0.1:{server.server_address[1]}/v1", "REVIEW_OPENAI_CHAT_API_KEY": "k"}
+
+    def body(*words):
+        _, review, said = project.review("--target", "main", "--model", "openai-chat/m", "--verify", "none", "--previous", "none", "--format", "json", *words)
+        if len(review["findings"]) != 1:
+            raise Wrong(f"{words}: {review['findings']} {review['coverage']} {said}")
+        return review["findings"][0]["body"]
+
+    failing = "spoiled" if spoil else "src/lib.rs:7:5: error: halves: assertion"
+    for where in ((), ("--head", "topic")):
+        told = body("--allow-build=cargo.test", *where)
+        if "`cargo.test` failed here" not in told or failing not in told:
+            raise Wrong(f"{where}: the failing test is not shown: {told}")
+        project.git("checkout", "-q", "main")
+    project.git("checkout", "-q", "topic")
+    if "cargo.test" in body():
+        raise Wrong("a model that was allowed nothing ran something")
+    server.shutdown()
+    return "a model proves a finding with the test that fails, in the checkout and in a copy, and only where it may"
+
+
 def main():
     wrong = []
-    steps = [(broken, name) for name in BROKEN] + [(checked, make) for make in (typescript, python, rust, ruby)]
+    steps = [(broken, name) for name in BROKEN] + [(checked, make) for make in (typescript, python, rust, ruby)] + [(proved, "proved")]
     for step, what in steps:
         for spoil in (False, True):
             with tempfile.TemporaryDirectory(prefix="builds-") as folder:
