@@ -94,6 +94,7 @@ pub async fn preview(
         prompts,
         limits: limits(&settings, provider.capabilities())?,
         pool: None,
+        gate: None,
         journal: None,
         provider,
         next,
