@@ -143,7 +143,7 @@ export class Commands {
                 this.log.warn(errorText(error));
             }
         }
-        await this.documents.show(`finding ${finding.id}`, `# ${finding.title}\n\n${finding.body}\n`);
+        await this.documents.show(`finding ${finding.id}.md`, `# ${finding.title}\n\n${finding.body}\n`);
     }
 
     private async apply(finding: FolderFinding): Promise<void> {
@@ -189,7 +189,7 @@ export class Commands {
         if (typeof page?.text !== "string") {
             throw new ProtocolError("explanation");
         }
-        await this.documents.show(rule, plainLines(page.text));
+        await this.documents.show(`${rule}.txt`, plainLines(page.text));
     }
 }
 

@@ -235,7 +235,7 @@ export class ReviewState {
             return { text: `$(warning) Review: incomplete${shown}`, level: "warning" };
         }
         if (total(counts) > 0) {
-            return { text: `$(warning) Review: ${countsText(counts)}`, level: "warning" };
+            return { text: `$(warning) Review: ${countsText(counts)}`, level: "normal" };
         }
         return { text: "$(check) Review: no findings", level: "normal" };
     }

@@ -75,7 +75,11 @@ function findingItem(node: FindingNode): vscode.TreeItem {
     const tooltip = new vscode.MarkdownString();
     tooltip.isTrusted = false;
     tooltip.supportHtml = false;
-    tooltip.appendText(finding.title).appendMarkdown(`\n\n${finding.body}`);
+    if (finding.body === "") {
+        tooltip.appendText(finding.title);
+    } else {
+        tooltip.appendMarkdown(finding.body);
+    }
     item.tooltip = tooltip;
     return item;
 }
@@ -91,7 +95,7 @@ export class DetailDocuments implements vscode.TextDocumentContentProvider {
     }
 
     async show(name: string, text: string): Promise<void> {
-        const uri = vscode.Uri.from({ scheme: DETAILS_SCHEME, path: `/${name}.md` });
+        const uri = vscode.Uri.from({ scheme: DETAILS_SCHEME, path: `/${name}` });
         this.texts.delete(uri.path);
         this.texts.set(uri.path, text);
         for (const oldest of [...this.texts.keys()].slice(0, -50)) {
