@@ -4,8 +4,8 @@
 //!
 //! ```text
 //! cli ┬▶ app ─▶ git ─────────────▶ review ─────────────▶ present ─▶ terminal · file
-//! mcp ┘   │      ChangeSet         ▲  ▲  │   Review └──▶ publish ─▶ forge (a pull request)
-//!         ├─▶ workspace (the reviewed tree) ┘  │  └─ rules ─▶ claims ─▶ evidence ─▶ findings
+//! mcp ┤   │      ChangeSet         ▲  ▲  │   Review └──▶ publish ─▶ forge (a pull request)
+//! lsp ┘   ├─▶ workspace (the reviewed tree) ┘  │  └─ rules ─▶ claims ─▶ evidence ─▶ findings
 //!         ├─▶ store (saved runs)               └─ events ─▶ progress · NDJSON · notifications
 //!         ├─▶ forge (pull requests and their conversations) ─▶ resources · tools
 //!         └─▶ document (presented by an assistant) ─▶ references checked by evidence ─▶ resources · terminal
@@ -90,6 +90,7 @@
 //! | 6 | [`app`] | wiring, a folder for each use case: `context` ← `prepare`, `runner` ← `review`, `findings`, `inspect` ← `post` ← `action`, `service` and others |
 //! | 7 | [`web`] | adapter for programs that speak HTTP: a worker's numbers, GitHub's deliveries |
 //! | 8 | [`mcp`] | adapter for other agents, over MCP |
+//! | 8 | [`lsp`] | adapter for editors, over LSP |
 //! | 9 | [`cli`] | the command line; it also starts the servers |
 //!
 //! # Where do I add …
@@ -114,6 +115,7 @@
 //! | tool of the MCP server | `mcp/tools/<name>.rs` | `tools()` in `mcp/tools/mod.rs`; a read-only tool is a row of `TOOLS` and is served automatically |
 //! | resource of the MCP server | `mcp/resources/<name>.rs` | `FAMILIES` in `mcp/resources/mod.rs` |
 //! | prompt of the MCP server | `mcp/prompts/<name>.rs` | `PROMPTS` in `mcp/prompts/mod.rs` |
+//! | command of the language server | a function in `lsp/commands.rs` | its name in `ALL` there, its row in `docs/editors.md` |
 //! | client that `review mcp install` knows | a row of `CLIENTS` in `app/clients/mod.rs` | its row in `docs/mcp.md` |
 //! | event | a variant in `domain/event.rs` | its row in `docs/events.md` |
 //! | input of the Action | a row of `INPUTS` in `app/action/variables.rs`, its parsing in `inputs.rs` | its two in `action.yml` |
@@ -137,6 +139,7 @@ pub mod evidence;
 pub mod forge;
 pub mod git;
 pub mod llm;
+pub mod lsp;
 pub mod mcp;
 pub mod present;
 pub mod prompt;

@@ -40,12 +40,14 @@ pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, writ
 pub use findings::apply::{
     AppliedFile, AppliedFinding, ApplyAsk, ApplyError, ApplyResult, FileFault, PlaceFault, RefusedFile, apply,
 };
+pub use findings::current::{CurrentEdit, CurrentPlace, CurrentReview, CurrentTexts};
 pub use findings::dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
 pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
 pub use inspect::models::{ModelsAsk, models};
 pub use inspect::rules::{RulesError, explain_rule, list_rules, test_rules};
 pub use inspect::tool_call::{ManualToolCall, call_tool};
 pub use post::artefact::{ArtefactError, ExpectedArtefact, expected_artefact, post_artefact};
+pub use post::thread::posted_url;
 pub use post::{DryRun, MovedHeadPolicy, PostError, PostOptions, PostOutcome, check_scope, post, post_delivered};
 pub use prepare::dismissals::DismissError;
 pub use prepare::guidelines::{explain as explain_guidelines, list as list_guidelines};
@@ -72,11 +74,11 @@ pub use service::{
     FaultKind, FindFault, FinishedRun, ListedPull, NamedPull, Notifier, PresentFault, PresentedDocument, PullFault,
     PullFaultKind, PullFiles, PullPage, PullServing, PullUpdates, PullView, PullWatch, ReadPull, RemarkChange,
     ResolvedBy, ResolvedRemark, ReviewListing, ReviewSnapshot, ReviewState, RunningReview, Service, ServiceOptions,
-    StartFault, StartReview, StartedReview, WatchTarget,
+    StartFault, StartReview, StartedReview, WatchTarget, file_uri_path,
 };
 
 pub use crate::store::Store;
 pub use crate::syntax::{HELPER as PARSE_HELPER, serve_probe as serve_parser};
 pub use crate::sys::cancel::{Cancel, CancelReason};
 pub use crate::sys::clock::now;
-pub use crate::sys::process::{SUPERVISOR, supervise};
+pub use crate::sys::process::{SUPERVISOR, is_process_alive, supervise};

@@ -21,6 +21,7 @@ mod dismiss;
 mod doctor;
 mod eval;
 mod guidelines;
+mod lsp;
 mod mcp;
 mod models;
 mod parse_helper;
@@ -120,6 +121,8 @@ enum CliCommand {
     Present(present::PresentArgs),
     /// Call one of the tools of a model, and print its result
     Tool(tool::ToolArgs),
+    /// Serve editors over LSP: findings as diagnostics
+    Lsp(lsp::LspArgs),
     /// Serve AI assistants over MCP
     Mcp(mcp::McpArgs),
     /// Show which guidelines of the project a model gets, and for which files
@@ -215,6 +218,7 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
             app::with_time_limit("presenting", LONGEST, move || present::run(&args, &own))
         }
         Some(CliCommand::Tool(args)) => tool::run(args, console),
+        Some(CliCommand::Lsp(args)) => lsp::run(args, console),
         Some(CliCommand::Mcp(args)) => mcp::run(args, console),
         Some(CliCommand::Guidelines(args)) => {
             app::with_time_limit("looking for guidelines", LONGEST_LOOK, move || guidelines::run(&args, &own))

@@ -40,6 +40,7 @@ mod terminal;
 
 pub use brief::{brief, describe_suggestion, engine, place};
 pub(crate) use markdown::escape;
+pub use markdown::finding_markdown;
 
 pub use crate::domain::text::Syntax;
 

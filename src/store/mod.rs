@@ -14,6 +14,7 @@ mod run_store;
 mod symbols;
 mod version;
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -162,6 +163,15 @@ impl Store {
         let mut runs: Vec<SavedRun> = self.runs.records(MOST_RECORD)?.into_iter().map(entry).collect();
         runs.sort_by(|a, b| b.last_activity().cmp(a.last_activity()).then_with(|| a.id().cmp(&b.id())));
         Ok(runs)
+    }
+
+    /// Returns a number that changes when a run is added, removed or written to, except for its journal. Cheap: no file of a run is read.
+    pub fn stamp(&self) -> Result<u64, StoreError> {
+        let mut runs = self.runs.ids()?;
+        runs.sort();
+        let mut hasher = DefaultHasher::new();
+        runs.hash(&mut hasher);
+        Ok(hasher.finish())
     }
 
     /// Finds the one run whose id begins with `given` (`last`: the newest whose record can be read).

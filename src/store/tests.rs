@@ -106,6 +106,22 @@ fn a_run_without_an_end_is_listed_as_one_that_goes_on_or_was_broken_off() {
 }
 
 #[test]
+fn the_stamp_changes_with_the_runs_alone() {
+    let (_root, stores) = stores();
+    for store in stores {
+        let empty = store.stamp().unwrap();
+        store.save_record(&record(A, "2026-11-20T08:00:00Z")).unwrap();
+        let one = store.stamp().unwrap();
+        assert_ne!(empty, one);
+        store.list().unwrap();
+        store.read_record(id(A)).unwrap();
+        assert_eq!(store.stamp().unwrap(), one);
+        store.save_record(&record(B, "2026-11-20T09:00:00Z")).unwrap();
+        assert_ne!(store.stamp().unwrap(), one);
+    }
+}
+
+#[test]
 fn a_prefix_finds_the_one_run_it_names() {
     let (_root, stores) = stores();
     for store in stores {

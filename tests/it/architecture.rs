@@ -33,7 +33,7 @@ const LAYERS: &[&[&str]] = &[
     &["review", "publish"],
     &["app"],
     &["web"],
-    &["mcp"],
+    &["lsp", "mcp"],
     &["cli"],
 ];
 
@@ -67,8 +67,8 @@ const LAYERS_WITHIN: &[(&str, &[&[&str]])] = &[
 ];
 
 /// From below, the adapters see only these (and `app`).
-const ADAPTERS: &[&str] = &["cli", "mcp", "web"];
-const SEEN_FROM_ADAPTERS: &[&str] = &["app", "config", "domain", "mcp", "present", "tools", "web"];
+const ADAPTERS: &[&str] = &["cli", "lsp", "mcp", "web"];
+const SEEN_FROM_ADAPTERS: &[&str] = &["app", "config", "domain", "lsp", "mcp", "present", "tools", "web"];
 
 /// Big dependencies and the folders (or files) that may name them.
 const BEHIND: &[(&str, &[&str])] = &[
@@ -101,11 +101,14 @@ const BEHIND: &[(&str, &[&str])] = &[
             "publish",
             "app",
             "web",
+            "lsp",
             "mcp",
             "cli",
             "main.rs",
         ],
     ),
+    ("gen_lsp_types", &["lsp"]),
+    ("lsp_server", &["lsp"]),
     ("rmcp", &["mcp/protocol"]),
     ("axum", &["mcp/protocol", "web"]),
     ("hyper_util", &["web"]),
@@ -125,6 +128,8 @@ const STREAMS: &[(&str, &[&str])] = &[
     ("cli/console.rs", &["io::stdout", "io::stderr", "print", "std::panic::set_hook"]),
     // Spells each message itself: the stream is asynchronous.
     ("mcp/protocol/stdio.rs", &["tokio::io::stdout"]),
+    // The protocol of editors; `lsp/transport.rs` spells each message itself.
+    ("lsp/mod.rs", &["io::stdout"]),
     // Drawn on terminals alone, never in a log.
     ("present/progress/bar.rs", &["ProgressDrawTarget::stderr"]),
     ("present/progress/batch.rs", &["ProgressDrawTarget::stderr"]),

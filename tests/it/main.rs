@@ -71,6 +71,7 @@ mod identity;
 mod impact;
 mod incremental;
 mod leads;
+mod lsp;
 mod mcp_http;
 mod mcp_pulls;
 mod mcp_reviews;

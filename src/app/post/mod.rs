@@ -6,6 +6,7 @@
 pub(in crate::app) mod artefact;
 mod context;
 mod posting;
+pub(in crate::app) mod thread;
 
 use crate::app::context::error::UseCaseError;
 use crate::app::context::{project, saved_runs, settings};

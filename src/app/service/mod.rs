@@ -29,7 +29,7 @@ pub use reviews::{
     AT_ONCE, DismissFault, FindFault, FinishedRun, ReviewListing, ReviewSnapshot, ReviewState, RunningReview,
     StartFault, StartReview, StartedReview,
 };
-pub use roots::{AllowedRoots, AllowedRootsError};
+pub use roots::{AllowedRoots, AllowedRootsError, file_uri_path};
 
 use pulls::PullStore;
 use readers::RepositoryReaders;

@@ -77,7 +77,7 @@ impl AllowedRoots {
     pub fn folder(&self, named: Option<&Path>) -> Result<PathBuf, AllowedRootsError> {
         let Some(named) = named.filter(|named| !named.as_os_str().is_empty()) else { return Ok(self.start.clone()) };
         let named = match named.to_str().filter(|text| text.contains("://")) {
-            Some(uri) => &from_uri(uri).ok_or_else(|| AllowedRootsError::Address(uri.to_owned()))?,
+            Some(uri) => &file_uri_path(uri).ok_or_else(|| AllowedRootsError::Address(uri.to_owned()))?,
             None => named,
         };
         let path = self.start.join(named);
@@ -151,8 +151,8 @@ fn names(git_dir: &Path, link: &Path) -> bool {
     matches!((named, files::real_path(link)), (Ok(named), Ok(link)) if named == link)
 }
 
-/// The path of a `file://` URI of this machine (RFC 8089); `None` for any other.
-fn from_uri(uri: &str) -> Option<PathBuf> {
+/// Reads the path of a `file://` URI of this machine (RFC 8089); `None` for any other.
+pub fn file_uri_path(uri: &str) -> Option<PathBuf> {
     let (scheme, rest) = uri.split_once("://")?;
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
     if !scheme.eq_ignore_ascii_case("file") || !path.starts_with('/') || path.contains(['?', '#']) {

@@ -140,6 +140,13 @@ fn details(out: &mut String, number: usize, finding: &Finding, why: bool) {
     render_body(out, finding, why);
 }
 
+/// Renders one finding by itself, with its title as the heading.
+pub fn finding_markdown(finding: &Finding) -> String {
+    let mut out = format!("### {}\n\n", inline(title(finding)));
+    render_body(&mut out, finding, true);
+    out
+}
+
 /// Renders a finding as one line of a list: severity, mark, title, place and id.
 pub(super) fn render_line(finding: &Finding) -> String {
     let mark = finding.describe_mark().map(|mark| format!(" ({})", inline(&mark))).unwrap_or_default();

@@ -56,6 +56,19 @@ pub enum ProcessError {
     Stopped(#[from] CancelReason),
 }
 
+/// Checks whether a process with this id exists, whoever owns it. Where that cannot be known it does.
+#[cfg(not(unix))]
+pub fn is_process_alive(_id: u32) -> bool {
+    true
+}
+
+/// Checks whether a process with this id exists, whoever owns it.
+#[cfg(unix)]
+pub fn is_process_alive(id: u32) -> bool {
+    let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+    id.is_some_and(|id| rustix::process::test_kill_process(id) != Err(rustix::io::Errno::SRCH))
+}
+
 /// Returns the executable of this program, to start another process of it.
 pub fn own_executable() -> io::Result<PathBuf> {
     // The file itself, even if another one has taken its name since.

@@ -86,7 +86,16 @@ pub(super) struct FileSuggestions<'a> {
 }
 
 /// Reads a file at the reviewed head, if both exist here.
-pub(super) fn at_head(repo: &Repo, head: Option<CommitId>, path: &RepoPath) -> Option<FileText> {
+pub(in crate::app::findings) fn at_head(repo: &Repo, head: Option<CommitId>, path: &RepoPath) -> Option<FileText> {
+    decoded_at_head(repo, head, path).map(|decoded| FileText::new(&decoded.text, decoded.charset))
+}
+
+/// Reads a file at the reviewed head as text whose secrets are not masked.
+pub(in crate::app::findings) fn decoded_at_head(
+    repo: &Repo,
+    head: Option<CommitId>,
+    path: &RepoPath,
+) -> Option<charset::Decoded> {
     let tree = repo.tree_of(head?).ok()?;
     let Some(tree::TreeLookup::File(FileMode::File | FileMode::Executable, blob)) =
         tree::find(repo, tree, path.stored()).ok()?
@@ -94,8 +103,7 @@ pub(super) fn at_head(repo: &Repo, head: Option<CommitId>, path: &RepoPath) -> O
         return None;
     };
     repo.blob_size(blob).ok().filter(|size| *size <= MAX_FILE)?;
-    let decoded = charset::decode(&repo.blob(blob).ok()?);
-    Some(FileText::new(&decoded.text, decoded.charset))
+    Some(charset::decode(&repo.blob(blob).ok()?))
 }
 
 /// Applies the suggestions to the file: all of them, or none.
@@ -109,25 +117,10 @@ pub(super) fn apply_suggestions(asked: &FileSuggestions<'_>) -> Result<AppliedFi
     if encode(&before).as_deref() != Some(bytes.as_slice()) {
         return Err(FileFault::Charset(charset));
     }
-    let masked = FileText::new(&before, charset);
-    let is_as_reviewed = asked.reviewed.as_ref().is_some_and(|reviewed| same_lines(reviewed, &masked));
-    let mut edits = Vec::new();
-    for finding in asked.findings {
-        asked.cancel.check().map_err(FileFault::Stopped)?;
-        edits.push((edit(finding, asked.path, &masked, is_as_reviewed)?, *finding));
-    }
-    edits.sort_by_key(|(edit, _)| (edit.lines.start(), edit.lines.end()));
-    let overlap = edits.iter().zip(edits.iter().skip(1)).find(|((a, _), (b, _))| a.lines.overlaps(b.lines));
-    if let Some(((_, first), (_, second))) = overlap {
-        return Err(FileFault::Overlap(first.id.clone(), second.id.clone()));
-    }
-    // From the end, so that no line is renumbered before its turn.
-    let after = edits.iter().rev().fold(before.clone(), |text, (edit, _)| evidence::apply(&text, edit));
-    let languages = GrammarLanguages::with(Arc::new(TreeCache::with_probe(asked.parser.clone())));
-    let errors = |text: &str| languages.error_nodes(asked.path, text);
-    if errors(&before).zip(errors(&after)).is_some_and(|(before, after)| after > before) {
-        return Err(FileFault::BreaksSyntax);
-    }
+    let check = || asked.cancel.check().map_err(FileFault::Stopped);
+    let rewritten =
+        rewrite(asked.path, asked.findings, &before, charset, asked.reviewed.as_ref(), asked.parser.clone(), check)?;
+    let RewrittenText { edits, after } = rewritten;
     let written = encode(&after).ok_or(FileFault::Charset(charset))?;
     if !asked.check {
         let replaced = asked.beneath.replace(asked.path.stored(), Some(&bytes), &written);
@@ -143,7 +136,52 @@ pub(super) fn apply_suggestions(asked: &FileSuggestions<'_>) -> Result<AppliedFi
     Ok(AppliedFile { path: asked.path.clone(), findings: findings.collect(), texts: [before, after] })
 }
 
-fn read(beneath: &ContainedFolder, path: &RepoPath) -> Result<Vec<u8>, FileFault> {
+/// A text with applied suggestions.
+pub(in crate::app::findings) struct RewrittenText<'a> {
+    /// The suggestions at their current lines, in the order of the lines.
+    pub(in crate::app::findings) edits: Vec<(Suggestion, &'a Finding)>,
+    pub(in crate::app::findings) after: String,
+}
+
+/// Applies the suggestions to a text of the file: all of them, or none. `check` runs before each.
+pub(in crate::app::findings) fn rewrite<'a>(
+    path: &RepoPath,
+    findings: &[&'a Finding],
+    before: &str,
+    charset: &'static str,
+    reviewed: Option<&FileText>,
+    parser: Option<Arc<ParserProbe>>,
+    check: impl Fn() -> Result<(), FileFault>,
+) -> Result<RewrittenText<'a>, FileFault> {
+    let masked = FileText::new(before, charset);
+    let is_as_reviewed = reviewed.is_some_and(|reviewed| same_lines(reviewed, &masked));
+    let mut edits = Vec::new();
+    for finding in findings {
+        check()?;
+        edits.push((edit(finding, path, &masked, is_as_reviewed)?, *finding));
+    }
+    edits.sort_by_key(|(edit, _)| (edit.lines.start(), edit.lines.end()));
+    let overlap = edits.iter().zip(edits.iter().skip(1)).find(|((a, _), (b, _))| a.lines.overlaps(b.lines));
+    if let Some(((_, first), (_, second))) = overlap {
+        return Err(FileFault::Overlap(first.id.clone(), second.id.clone()));
+    }
+    // From the end, so that no line is renumbered before its turn.
+    let after = edits.iter().rev().fold(before.to_owned(), |text, (edit, _)| evidence::apply(&text, edit));
+    let languages = GrammarLanguages::with(Arc::new(TreeCache::with_probe(parser)));
+    let errors = |text: &str| languages.error_nodes(path, text);
+    if errors(before).zip(errors(&after)).is_some_and(|(before, after)| after > before) {
+        return Err(FileFault::BreaksSyntax);
+    }
+    Ok(RewrittenText { edits, after })
+}
+
+/// The error for a finding that replaces nothing.
+pub(in crate::app::findings) fn without_suggestion(finding: &Finding) -> FileFault {
+    FileFault::Place { finding: finding.id.clone(), why: PlaceFault::Unknown }
+}
+
+/// Reads a plain file of the checkout that is text.
+pub(in crate::app::findings) fn read(beneath: &ContainedFolder, path: &RepoPath) -> Result<Vec<u8>, FileFault> {
     let mut buffer = Vec::new();
     let bytes = match beneath.read(path.stored(), MAX_FILE, &mut buffer) {
         Ok(ReadFile::Bytes(bytes)) => bytes.to_vec(),

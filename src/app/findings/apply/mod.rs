@@ -21,7 +21,7 @@ use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::contained_folder::ContainedFolder;
 use crate::sys::repo::Repo;
 
-mod file;
+pub(super) mod file;
 mod place;
 
 pub use file::FileFault;
