@@ -9,6 +9,7 @@ mod build;
 pub mod clients;
 mod context;
 mod doctor;
+mod editor;
 mod eval;
 mod findings;
 mod inspect;
@@ -36,6 +37,10 @@ pub use context::saved_runs::{latest_of, list};
 pub use context::secret_file::secret_file;
 pub use context::settings::list_settings as settings;
 pub use doctor::{DoctorAsk, TerminalInfo, doctor};
+pub use crate::editor::{DisplayedReview, EditorDialer, EditorError, EditorTimer};
+pub use editor::{
+    DisplayLimits, EditorOptions, EditorWindow, FinalDocument, NO_EDITOR, ReviewDisplay, probe_editor,
+};
 pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
 pub use findings::apply::{
     AppliedFile, AppliedFinding, ApplyAsk, ApplyError, ApplyResult, FileFault, PlaceFault, RefusedFile, apply,
