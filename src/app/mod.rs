@@ -37,10 +37,7 @@ pub use context::saved_runs::{latest_of, list};
 pub use context::secret_file::secret_file;
 pub use context::settings::list_settings as settings;
 pub use doctor::{DoctorAsk, TerminalInfo, doctor};
-pub use crate::editor::{DisplayedReview, EditorDialer, EditorError, EditorTimer};
-pub use editor::{
-    DisplayLimits, EditorOptions, EditorWindow, FinalDocument, NO_EDITOR, ReviewDisplay, probe_editor,
-};
+pub use editor::{DisplayLimits, EditorOptions, EditorWindow, FinalDocument, NO_EDITOR, ReviewDisplay, probe_editor};
 pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
 pub use findings::apply::{
     AppliedFile, AppliedFinding, ApplyAsk, ApplyError, ApplyResult, FileFault, PlaceFault, RefusedFile, apply,
@@ -74,10 +71,10 @@ pub use service::document_files::{
 };
 pub use service::{
     AT_ONCE, AllowedRoots, AllowedRootsError, BriefingError, CallMetrics, ChangeNotice, ClientConnection, DismissFault,
-    FaultKind, FindFault, FinishedRun, ListedPull, NamedPull, Notifier, PresentFault, PresentedDocument, PullFault,
-    PullFaultKind, PullFiles, PullPage, PullServing, PullUpdates, PullView, PullWatch, ReadPull, RemarkChange,
-    ResolvedBy, ResolvedRemark, ReviewListing, ReviewSnapshot, ReviewState, RunningReview, Service, ServiceOptions,
-    StartFault, StartReview, StartedReview, WatchTarget,
+    DocumentDisplay, FaultKind, FindFault, FinishedRun, ListedPull, NamedPull, Notifier, PresentFault,
+    PresentedDocument, PullFault, PullFaultKind, PullFiles, PullPage, PullServing, PullUpdates, PullView, PullWatch,
+    ReadPull, RemarkChange, ResolvedBy, ResolvedRemark, ReviewListing, ReviewSnapshot, ReviewState, RunningReview,
+    Service, ServiceOptions, StartFault, StartReview, StartedReview, WatchTarget,
 };
 
 pub use crate::store::Store;

@@ -55,10 +55,13 @@ fn display(args: &ReviewArgs, console: &Console) -> Option<Arc<ReviewDisplay>> {
         }
         return None;
     };
-    let directory = &args.place.directory;
-    let base = app::checkout(directory).or_else(|| std::path::absolute(directory).ok());
+    let directory = args.place.directory.clone();
+    let base = move || {
+        let absolute = || std::path::absolute(&directory).ok();
+        app::checkout(&directory).or_else(absolute).unwrap_or_else(|| directory.clone())
+    };
     let limits = DisplayLimits { end: Duration::from_millis(args.present_wait) };
-    Some(Arc::new(ReviewDisplay::start(window, base.unwrap_or_else(|| directory.clone()), limits)))
+    Some(Arc::new(ReviewDisplay::start(window, base, limits)))
 }
 
 /// Makes the review and prints it, or the events with it as the last one.

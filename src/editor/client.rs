@@ -175,11 +175,6 @@ impl EditorClient {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Names the peer for messages.
-    pub fn address(&self) -> String {
-        self.shared.dialer.address()
-    }
-
     pub(super) fn traits(&self) -> PeerTraits {
         self.shared.peer().traits
     }
@@ -255,6 +250,8 @@ impl ClientState {
     /// Waits for a result, for a limited time.
     async fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
+            // What is done in time counts, even if nobody looked in time.
+            biased;
             done = work => Some(done),
             () = self.timer.wait(limit) => None,
         }
@@ -293,13 +290,11 @@ impl ClientState {
         self.peer().pending.insert(id, PendingReply { reply, bytes: message.len() });
         match self.write(open, message).await {
             Some(Ok(())) => Ok(receiver),
-            Some(Err(_)) => {
+            failed => {
                 *link = None;
-                Err(EditorError::Closed)
-            }
-            None => {
-                *link = None;
-                Err(timeout(self.peer().traits.is_bus))
+                self.lose(None);
+                let is_bus = self.peer().traits.is_bus;
+                Err(if failed.is_some() { EditorError::Closed } else { timeout(is_bus) })
             }
         }
     }

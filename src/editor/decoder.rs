@@ -157,7 +157,10 @@ mod tests {
     fn what_is_no_object_is_skipped() {
         assert_eq!(decode(MOST, &[b"hello 1 ]\n{}"]), [DecodedPiece::Noise, object("{}")]);
         assert_eq!(decode(MOST, &[b"{\"cut\n{}\n"]), [DecodedPiece::Noise, object("{}"), DecodedPiece::LineEnd]);
-        assert_eq!(decode(8, &[b"{\"a\":\"0123456789\"}\n{}"]), [DecodedPiece::Oversized, DecodedPiece::LineEnd, object("{}")]);
+        assert_eq!(
+            decode(8, &[b"{\"a\":\"0123456789\"}\n{}"]),
+            [DecodedPiece::Oversized, DecodedPiece::LineEnd, object("{}")]
+        );
     }
 
     fn json() -> impl Strategy<Value = Value> {

@@ -1,4 +1,4 @@
-//! Where an editor may be: the places that are searched for its socket, in order. Main type: [`EditorSearch`].
+//! The search for an editor's socket, place by place. Main type: [`EditorSearch`].
 
 use std::path::{Path, PathBuf};
 

@@ -32,11 +32,7 @@ pub enum EditorError {
     /// The extension's own error, sanitised.
     #[error("Failed to display review: {0}")]
     Refused(String),
-}
-
-impl EditorError {
-    /// Checks whether the editor gave no sign of life, so that trying again only costs time.
-    pub fn is_unresponsive(&self) -> bool {
-        !matches!(self, Self::Refused(_) | Self::Unparsed { .. })
-    }
+    /// The same for its selection.
+    #[error("the editor did not return its selection: {0}")]
+    NoSelection(String),
 }

@@ -80,7 +80,10 @@ mod tests {
                 json!({ "type": "response", "payload": { "success": true, "data": [1] }, "id": id, "shellPid": 0 }),
                 reply(true, None, json!([1])),
             ),
-            (json!({ "id": "unknown", "success": false, "error": "Invalid JSON message" }), Some(PeerMessage::Unparsed)),
+            (
+                json!({ "id": "unknown", "success": false, "error": "Invalid JSON message" }),
+                Some(PeerMessage::Unparsed),
+            ),
             (json!({ "type": "marco", "payload": {} }), Some(PeerMessage::Bus { is_marco: true })),
             (json!({ "type": "polo", "payload": {} }), Some(PeerMessage::Bus { is_marco: false })),
             (json!({ "type": 1 }), Some(PeerMessage::Bus { is_marco: false })),

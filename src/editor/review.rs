@@ -43,7 +43,10 @@ impl EditorClient {
         for _ in 0..MOST_TRIES {
             let traits = self.traits();
             let content = markdown(form(traits));
-            if sent.as_ref().is_some_and(|(before, text)| before.is_hyphenated == traits.is_hyphenated && *text == content) {
+            if sent
+                .as_ref()
+                .is_some_and(|(before, text)| before.is_hyphenated == traits.is_hyphenated && *text == content)
+            {
                 break;
             }
             let kind = if traits.is_hyphenated { "present-review" } else { "present_review" };
@@ -53,7 +56,7 @@ impl EditorClient {
             if reply.success {
                 continue;
             }
-            let error = reply.error.unwrap_or_else(|| "Unknown error from VSCode extension".to_owned());
+            let error = explain(reply.error);
             if error != "Unknown message type: present_review" || traits.is_hyphenated {
                 return Err(EditorError::Refused(error));
             }
@@ -75,7 +78,7 @@ impl EditorClient {
         if reply.success {
             return Ok(selection(&reply.data));
         }
-        Err(EditorError::Refused(reply.error.unwrap_or_else(|| "Unknown error from VSCode extension".to_owned())))
+        Err(EditorError::NoSelection(explain(reply.error)))
     }
 
     /// Writes a line to the extension's log. An extension without one is no failure.
@@ -98,6 +101,10 @@ impl EditorClient {
             PeerTraits { framing: PeerFraming::Unknown, .. } => EditorGeneration::Unknown,
         }
     }
+}
+
+fn explain(error: Option<String>) -> String {
+    error.unwrap_or_else(|| "Unknown error from VSCode extension".to_owned())
 }
 
 fn form(traits: PeerTraits) -> ReferenceForm {

@@ -235,12 +235,7 @@ async fn references_are_written_again_when_the_extension_turns_out_to_be_old() {
     for (end, hyphen, forms, generation) in [
         ("", false, &["present_review Fragment", "present_review Rustdoc"][..], EditorGeneration::B),
         ("\n", false, &["present_review Fragment"], EditorGeneration::CorD),
-        (
-            "",
-            true,
-            &["present_review Fragment", "present-review Rustdoc"],
-            EditorGeneration::A,
-        ),
+        ("", true, &["present_review Fragment", "present-review Rustdoc"], EditorGeneration::A),
     ] {
         let seen: Arc<Mutex<Vec<String>>> = Arc::default();
         let recorded = Arc::clone(&seen);
@@ -263,6 +258,25 @@ async fn references_are_written_again_when_the_extension_turns_out_to_be_old() {
         });
         let (client, _) = client(dialer, false);
         client.present("/", |form: ReferenceForm| format!("{form:?}")).await.unwrap();
-        assert_eq!((seen.lock().unwrap().as_slice(), client.generation()), (&forms.iter().map(ToString::to_string).collect::<Vec<_>>()[..], generation));
+        assert_eq!(
+            (seen.lock().unwrap().as_slice(), client.generation()),
+            (&forms.iter().map(ToString::to_string).collect::<Vec<_>>()[..], generation)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_long_review_is_noted_where_the_extension_may_cut_it() {
+    for (end, noted) in [("", true), ("\n", false)] {
+        let dialer = ScriptedDialer::new(move |mut stream: DuplexStream| {
+            Box::pin(async move {
+                while let Some(message) = line(&mut stream).await {
+                    confirm(&mut stream, &message, end).await;
+                }
+            }) as BoxFuture<'static, ()>
+        });
+        let (client, _) = client(dialer, false);
+        let shown = client.present("/", |_| "x".repeat(70_000)).await.unwrap();
+        assert_eq!(shown.note.is_some_and(|note| note.contains("70000 bytes")), noted);
     }
 }

@@ -63,7 +63,8 @@ impl LiveReview {
         if let Some((done, of)) = self.verified {
             let _ = write!(state, ", {done} of {} verified", count_noun(of as usize, "finding"));
         }
-        let mut out = format!("# Code review\n\n**In progress**: {state}. Findings may still change.\n\n## Findings\n\n");
+        let mut out =
+            format!("# Code review\n\n**In progress**: {state}. Findings may still change.\n\n## Findings\n\n");
         if self.findings.is_empty() {
             out.push_str("None so far.\n");
         }

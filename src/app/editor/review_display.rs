@@ -75,18 +75,18 @@ struct RunningDisplay {
 }
 
 impl ReviewDisplay {
-    /// Starts showing a review; `base` is the folder that paths start from.
-    pub fn start(window: EditorWindow, base: PathBuf, limits: DisplayLimits) -> Self {
+    /// Starts showing a review; `base` finds the folder that paths start from, in the thread of the display.
+    pub fn start(window: EditorWindow, base: impl FnOnce() -> PathBuf + Send + 'static, limits: DisplayLimits) -> Self {
         let (events, receiver) = channel(QUEUE);
         let (ended, notes) = sync_channel(1);
         let end: Arc<Mutex<Option<FinalDocument>>> = Arc::default();
-        let thread = DisplayThread { window, base, live: LiveReview::default(), missed: 0, failure: None };
         let last = Arc::clone(&end);
+        let work = move || {
+            let thread = DisplayThread { window, base: base(), live: LiveReview::default(), missed: 0, failure: None };
+            thread.run(receiver, &last, &ended);
+        };
         // Without a thread nothing is shown, and the review goes ahead.
-        let started = std::thread::Builder::new()
-            .name("editor".to_owned())
-            .spawn(move || thread.run(receiver, &last, &ended))
-            .is_ok();
+        let started = std::thread::Builder::new().name("editor".to_owned()).spawn(work).is_ok();
         let running = started.then_some(RunningDisplay { events, notes });
         Self { running: Mutex::new(running), dropped: Arc::default(), end, limits }
     }

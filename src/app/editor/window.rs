@@ -55,7 +55,7 @@ pub async fn probe_editor(options: &EditorOptions) -> EditorProbe {
     let window = EditorWindow::new(address, EditorTimer::default(), shell);
     let fault = match window.selection().await {
         // The first generation has no such request.
-        Ok(_) | Err(EditorError::Refused(_)) => None,
+        Ok(_) | Err(EditorError::NoSelection(_)) => None,
         Err(error) => Some(error.to_string()),
     };
     let generation = window.client.generation();
@@ -106,11 +106,6 @@ impl EditorWindow {
     /// Takes leave of the editor.
     pub async fn close(&self) {
         self.client.close().await;
-    }
-
-    /// Names the editor's socket.
-    pub fn address(&self) -> String {
-        self.client.address()
     }
 }
 
