@@ -15,10 +15,10 @@ use crate::present::editor::{json, terminal};
 /// The flags that name an editor.
 #[derive(Debug, Clone, Args)]
 pub(super) struct EditorLocationArgs {
-    /// The socket (or named pipe) of the editor's Dialectic extension [default: $`DIALECTIC_IPC_PATH`]
+    /// Use the editor with this socket or named pipe [default: `DIALECTIC_IPC_PATH`]
     #[arg(long, value_name = "PATH")]
     pub(super) socket: Option<PathBuf>,
-    /// Also search for the socket of the editor that this terminal belongs to
+    /// Also search for the editor that this terminal belongs to
     #[arg(long)]
     pub(super) discover: bool,
 }

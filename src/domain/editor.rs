@@ -35,7 +35,7 @@ pub struct EditorLookup {
 pub enum EditorGeneration {
     /// The first: `present-review`, one message at a time.
     A,
-    /// `present_review`, one message at a time.
+    /// `present_review`, one message at a time; before a review was shown, it may still be the first one.
     B,
     /// One message a line.
     CorD,
@@ -50,7 +50,7 @@ impl EditorGeneration {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::A => "A",
-            Self::B => "B",
+            Self::B => "A or B",
             Self::CorD => "C or D",
             Self::E => "E",
             Self::Unknown => "unknown",

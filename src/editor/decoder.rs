@@ -16,36 +16,44 @@ pub(super) enum DecodedPiece {
     Noise,
 }
 
+/// The position between objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OutsidePosition {
+    /// At the beginning of a line.
+    LineStart,
+    /// Behind an object, in its line.
+    AfterObject,
+    /// In bytes that are skipped.
+    Noise,
+}
+
+/// The position within an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InsidePosition {
+    Structure,
+    Text,
+    /// In a string, behind a backslash.
+    Escape,
+}
+
 /// The state between two pieces of the stream.
 #[derive(Debug)]
 pub(super) struct ObjectDecoder {
     buffer: Vec<u8>,
     /// The number of open brackets.
     depth: usize,
-    in_string: bool,
-    escaped: bool,
+    outside: OutsidePosition,
+    inside: InsidePosition,
     /// `true` if the object is beyond the limit and only its end is searched for.
     is_oversized: bool,
-    /// `true` if the last byte that was no white space ended an object.
-    after_object: bool,
-    /// `true` while bytes outside of objects are skipped.
-    in_noise: bool,
     most: usize,
 }
 
 impl ObjectDecoder {
     /// Creates a decoder that holds at most `most` bytes.
     pub(super) fn new(most: usize) -> Self {
-        Self {
-            buffer: Vec::new(),
-            depth: 0,
-            in_string: false,
-            escaped: false,
-            is_oversized: false,
-            after_object: false,
-            in_noise: false,
-            most,
-        }
+        let (outside, inside) = (OutsidePosition::LineStart, InsidePosition::Structure);
+        Self { buffer: Vec::new(), depth: 0, outside, inside, is_oversized: false, most }
     }
 
     /// `true` if an object has begun and not ended.
@@ -67,29 +75,29 @@ impl ObjectDecoder {
     fn outside(&mut self, byte: u8, each: &mut impl FnMut(DecodedPiece)) {
         match byte {
             b'{' => {
-                (self.depth, self.in_noise, self.after_object) = (1, false, false);
+                self.depth = 1;
                 self.buffer.push(byte);
             }
             b'\n' => {
-                if self.after_object {
+                if self.outside == OutsidePosition::AfterObject {
                     each(DecodedPiece::LineEnd);
                 }
-                (self.in_noise, self.after_object) = (false, false);
+                self.outside = OutsidePosition::LineStart;
             }
             b' ' | b'\t' | b'\r' => {}
             _ => {
-                if !self.in_noise {
+                if self.outside != OutsidePosition::Noise {
                     each(DecodedPiece::Noise);
                 }
-                (self.in_noise, self.after_object) = (true, false);
+                self.outside = OutsidePosition::Noise;
             }
         }
     }
 
     fn inside(&mut self, byte: u8, each: &mut impl FnMut(DecodedPiece)) {
-        if self.in_string && byte == b'\n' {
+        if self.inside != InsidePosition::Structure && byte == b'\n' {
             // JSON has no line end in a string: the object was cut off, and another one may follow.
-            self.end();
+            self.end(OutsidePosition::LineStart);
             each(DecodedPiece::Noise);
             return;
         }
@@ -100,26 +108,25 @@ impl ObjectDecoder {
         if !self.is_oversized {
             self.buffer.push(byte);
         }
-        match byte {
-            _ if self.escaped => self.escaped = false,
-            b'\\' if self.in_string => self.escaped = true,
-            b'"' => self.in_string = !self.in_string,
-            _ if self.in_string => {}
-            b'{' | b'[' => self.depth += 1,
-            b'}' | b']' => self.depth -= 1,
-            _ => {}
+        match (self.inside, byte) {
+            (InsidePosition::Escape, _) | (InsidePosition::Structure, b'"') => self.inside = InsidePosition::Text,
+            (InsidePosition::Text, b'\\') => self.inside = InsidePosition::Escape,
+            (InsidePosition::Text, b'"') => self.inside = InsidePosition::Structure,
+            (InsidePosition::Structure, b'{' | b'[') => self.depth += 1,
+            (InsidePosition::Structure, b'}' | b']') => self.depth -= 1,
+            (InsidePosition::Structure | InsidePosition::Text, _) => {}
         }
         if self.depth == 0 {
-            let oversized = self.is_oversized;
-            let object = self.end();
-            self.after_object = true;
-            each(if oversized { DecodedPiece::Oversized } else { DecodedPiece::Object(object) });
+            let is_oversized = self.is_oversized;
+            let object = self.end(OutsidePosition::AfterObject);
+            each(if is_oversized { DecodedPiece::Oversized } else { DecodedPiece::Object(object) });
         }
     }
 
     /// Forgets the object, and returns its bytes.
-    fn end(&mut self) -> Vec<u8> {
-        (self.depth, self.in_string, self.escaped, self.is_oversized) = (0, false, false, false);
+    fn end(&mut self, outside: OutsidePosition) -> Vec<u8> {
+        (self.depth, self.is_oversized) = (0, false);
+        (self.outside, self.inside) = (outside, InsidePosition::Structure);
         std::mem::take(&mut self.buffer)
     }
 }

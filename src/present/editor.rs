@@ -63,11 +63,11 @@ mod tests {
     fn it_names_each_place_and_the_editor() {
         let lookup = |source, fault: Option<&str>| EditorLookup {
             source,
-            path: "/tmp/a\u{1b}.sock".into(),
+            path: "/tmp/a\u{7}.sock".into(),
             fault: fault.map(str::to_owned),
         };
         let mut probe = EditorProbe { lookups: vec![lookup(EditorSource::Flag, Some("gone"))], editor: None };
-        assert_eq!(terminal(&probe, "none"), "--socket: /tmp/a<U+001B>.sock: gone\nnone\n");
+        assert_eq!(terminal(&probe, "none"), "--socket: /tmp/a<U+0007>.sock: gone\nnone\n");
         probe.lookups.push(lookup(EditorSource::Bus, None));
         let editor =
             ProbedEditor { path: "/tmp/a.sock".into(), shell: 7, generation: EditorGeneration::CorD, fault: None };

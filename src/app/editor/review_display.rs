@@ -201,3 +201,65 @@ async fn show(
     let references = known_references(markdown, known);
     window.show(base, markdown, &references).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::event::ReviewStage;
+    use crate::domain::finding::Severity;
+    use crate::editor::{EditorTimer, SimulatedEditor, SimulatedOutcome};
+
+    fn finding(number: usize) -> Event {
+        let (id, title, path) = (number.to_string(), format!("Finding {number}"), "src/a.rs".to_owned());
+        Event::Finding { id, title, severity: Severity::High, path, line: Some(3) }
+    }
+
+    fn display(outcome: SimulatedOutcome, end: Duration) -> (SimulatedEditor, ReviewDisplay) {
+        let editor = SimulatedEditor::new(outcome);
+        // No wait ends: what hangs, hangs for ever.
+        let timer = EditorTimer::new(|_| Box::pin(std::future::pending()));
+        let window = EditorWindow::new(editor.clone(), timer, 0);
+        (editor, ReviewDisplay::start(window, || PathBuf::from("/srv"), DisplayLimits { end }))
+    }
+
+    #[test]
+    fn an_editor_that_hangs_never_holds_the_one_who_emits() {
+        let (_, display) = display(SimulatedOutcome::Silence, Duration::from_millis(1));
+        (0..10 * QUEUE).for_each(|number| display.emit(finding(number)));
+        assert_eq!(
+            display.finish(FinalDocument::failed("x")),
+            [
+                "the editor does not answer, so the finished review may not be shown there".to_owned(),
+                format!("the editor was too slow for {} events", 9 * QUEUE),
+            ]
+        );
+        display.emit(Event::Stage { stage: ReviewStage::Review });
+        assert_eq!(display.finish(FinalDocument::failed("x")), [""; 0]);
+    }
+
+    #[test]
+    fn the_last_step_is_the_finished_review_with_its_links() {
+        let (editor, display) = display(SimulatedOutcome::Success, Duration::from_mins(2));
+        (0..3).for_each(|number| display.emit(finding(number)));
+        display.emit(Event::Notice { text: "not shown".to_owned() });
+        assert_eq!(display.finish(FinalDocument::failed("no *model*")), [""; 0]);
+        let received = editor.received();
+        let texts: Vec<&str> = received.iter().filter_map(|message| message["payload"]["content"].as_str()).collect();
+        assert_eq!(texts.len(), 5, "{texts:#?}");
+        assert!(
+            texts[3].contains("### 3. Finding 2") && texts[3].contains("[`src/a.rs:3`](src/a.rs#L3)"),
+            "{}",
+            texts[3]
+        );
+        assert!(texts[4].starts_with("# Code review\n\n**Failed**: no"), "{}", texts[4]);
+    }
+
+    #[test]
+    fn an_editor_that_refuses_is_tried_again_for_the_end_alone() {
+        let (editor, display) = display(SimulatedOutcome::Failure("no panel".to_owned()), Duration::from_mins(2));
+        (0..3).for_each(|number| display.emit(finding(number)));
+        let notes = display.finish(FinalDocument::failed("x"));
+        assert_eq!(notes, ["the editor does not show the finished review: Failed to display review: no panel"]);
+        assert_eq!(editor.received().len(), 2);
+    }
+}

@@ -77,11 +77,11 @@ pub(super) struct McpArgs {
     /// Use only the built-in rules for reviews that clients start
     #[arg(long, help_heading = "Who reviews")]
     no_model: bool,
-    #[command(flatten, next_help_heading = "Editor")]
-    editor: EditorLocationArgs,
     /// Log each call to this file: tool, duration, outcome
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Editor")]
+    editor: EditorLocationArgs,
 }
 
 pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError> {
