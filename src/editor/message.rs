@@ -38,7 +38,7 @@ pub(super) fn encode(kind: &str, mut payload: Value, shell: u32, id: Uuid) -> Ve
 /// Parses a message; `None` if it has no known shape.
 pub(super) fn parse(bytes: &[u8]) -> Option<PeerMessage> {
     let message: Value = serde_json::from_slice(bytes).ok()?;
-    let reply = match message.get("type").map(|kind| kind.as_str()) {
+    let reply = match message.get("type").map(Value::as_str) {
         Some(Some("response")) => message.get("payload")?,
         Some(kind) => return Some(PeerMessage::Bus { is_marco: kind == Some("marco") }),
         None => &message,

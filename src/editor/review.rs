@@ -40,27 +40,31 @@ impl EditorClient {
         markdown: impl Fn(ReferenceForm) -> String,
     ) -> Result<DisplayedReview, EditorError> {
         let mut sent: Option<(PeerTraits, String)> = None;
+        let mut refused = None;
         for _ in 0..MOST_TRIES {
             let traits = self.traits();
             let content = markdown(form(traits));
-            if sent
-                .as_ref()
-                .is_some_and(|(before, text)| before.is_hyphenated == traits.is_hyphenated && *text == content)
-            {
+            let is_again = |(before, text): &(PeerTraits, String)| {
+                before.is_hyphenated == traits.is_hyphenated && *text == content
+            };
+            if sent.as_ref().is_some_and(is_again) {
                 break;
             }
             let kind = if traits.is_hyphenated { "present-review" } else { "present_review" };
             let payload = json!({ "content": content, "mode": "replace", "section": null, "baseUri": base });
             sent = Some((traits, content));
             let reply = self.request(kind, payload).await?;
-            if reply.success {
-                continue;
+            refused = (!reply.success).then(|| explain(reply.error));
+            match &refused {
+                Some(error) if error == "Unknown message type: present_review" && !traits.is_hyphenated => {
+                    self.use_hyphen();
+                }
+                Some(_) => break,
+                None => {}
             }
-            let error = explain(reply.error);
-            if error != "Unknown message type: present_review" || traits.is_hyphenated {
-                return Err(EditorError::Refused(error));
-            }
-            self.use_hyphen();
+        }
+        if let Some(error) = refused {
+            return Err(EditorError::Refused(error));
         }
         let size = sent.map_or(0, |(_, text)| text.len());
         let note = (size > PIECE && self.traits().framing != PeerFraming::Lines).then(|| {
