@@ -82,12 +82,13 @@
 //! | 2 | [`prompt`] | the prompts: templates with typed variables |
 //! | 2 | [`llm`] | models: one turn at a time, with any provider |
 //! | 2 | [`forge`] | pull requests: the client, and parsers for bots' comments |
+//! | 2 | [`editor`] | the window of an editor: the client of its Dialectic extension |
 //! | 3 | [`evidence`] | claims and references checked against text |
 //! | 3 | [`rules`] | the engine that needs no model |
 //! | 4 | [`tools`] | the tools of a model |
 //! | 5 | [`review`] | the engine, and the one place that defines `complete` |
 //! | 5 | [`publish`] | posting on a pull request: draft, plan, execution |
-//! | 6 | [`app`] | wiring, a folder for each use case: `context` ← `prepare`, `runner` ← `review`, `findings`, `inspect` ← `post` ← `action`, `service` and others |
+//! | 6 | [`app`] | wiring, a folder for each use case: `context` ← `prepare`, `runner`, `editor` ← `review`, `findings`, `inspect` ← `post` ← `action`, `service` and others |
 //! | 7 | [`web`] | adapter for programs that speak HTTP: a worker's numbers, GitHub's deliveries |
 //! | 8 | [`mcp`] | adapter for other agents, over MCP |
 //! | 8 | [`lsp`] | adapter for editors, over LSP |
@@ -135,6 +136,7 @@ pub mod cli;
 pub mod config;
 pub mod document;
 pub mod domain;
+pub mod editor;
 pub mod evidence;
 pub mod forge;
 pub mod git;

@@ -9,6 +9,7 @@ mod build;
 pub mod clients;
 mod context;
 mod doctor;
+mod editor;
 mod eval;
 mod findings;
 mod inspect;
@@ -36,6 +37,7 @@ pub use context::saved_runs::{latest_of, list};
 pub use context::secret_file::secret_file;
 pub use context::settings::list_settings as settings;
 pub use doctor::{DoctorAsk, TerminalInfo, doctor};
+pub use editor::{DisplayLimits, EditorOptions, EditorWindow, FinalDocument, NO_EDITOR, ReviewDisplay, probe_editor};
 pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
 pub use findings::apply::{
     AppliedFile, AppliedFinding, ApplyAsk, ApplyError, ApplyResult, FileFault, PlaceFault, RefusedFile, apply,
@@ -71,10 +73,10 @@ pub use service::document_files::{
 };
 pub use service::{
     AT_ONCE, AllowedRoots, AllowedRootsError, BriefingError, CallMetrics, ChangeNotice, ClientConnection, DismissFault,
-    FaultKind, FindFault, FinishedRun, ListedPull, NamedPull, Notifier, PresentFault, PresentedDocument, PullFault,
-    PullFaultKind, PullFiles, PullPage, PullServing, PullUpdates, PullView, PullWatch, ReadPull, RemarkChange,
-    ResolvedBy, ResolvedRemark, ReviewListing, ReviewSnapshot, ReviewState, RunningReview, Service, ServiceOptions,
-    StartFault, StartReview, StartedReview, WatchTarget, file_uri_path,
+    DocumentDisplay, FaultKind, FindFault, FinishedRun, ListedPull, NamedPull, Notifier, PresentFault,
+    PresentedDocument, PullFault, PullFaultKind, PullFiles, PullPage, PullServing, PullUpdates, PullView, PullWatch,
+    ReadPull, RemarkChange, ResolvedBy, ResolvedRemark, ReviewListing, ReviewSnapshot, ReviewState, RunningReview,
+    Service, ServiceOptions, StartFault, StartReview, StartedReview, WatchTarget, file_uri_path,
 };
 
 pub use crate::store::Store;

@@ -19,6 +19,7 @@ mod config;
 mod console;
 mod dismiss;
 mod doctor;
+mod editor;
 mod eval;
 mod guidelines;
 mod lsp;
@@ -57,6 +58,7 @@ Examples:
   review --pr 12 --post            and post the review to it
   git diff | review --diff -       review a patch, with or without a repository
   review --resume last             resume an interrupted run
+  review --present editor          show it in the window of the editor, step by step
   review --format json --fail-on high --target main     gate a merge
 
 Exit codes:
@@ -125,6 +127,8 @@ enum CliCommand {
     Lsp(lsp::LspArgs),
     /// Serve AI assistants over MCP
     Mcp(mcp::McpArgs),
+    /// Find the window of an editor that shows reviews
+    Editor(editor::EditorArgs),
     /// Show which guidelines of the project a model gets, and for which files
     Guidelines(guidelines::GuidelinesArgs),
     /// List the rules, explain one, or test your own against their fixtures
@@ -220,6 +224,7 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
         Some(CliCommand::Tool(args)) => tool::run(args, console),
         Some(CliCommand::Lsp(args)) => lsp::run(args, console),
         Some(CliCommand::Mcp(args)) => mcp::run(args, console),
+        Some(CliCommand::Editor(args)) => editor::run(&args, console),
         Some(CliCommand::Guidelines(args)) => {
             app::with_time_limit("looking for guidelines", LONGEST_LOOK, move || guidelines::run(&args, &own))
         }

@@ -2,31 +2,84 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::GRACE;
-use super::args::ReviewArgs;
+use super::args::{PresentIn, ReviewArgs};
 use super::console::Console;
 use super::post;
-use crate::app::{self, AppError, Cancel, DeliveredReview, PostOutcome, ProcessEnv, ResumeRequest, ReviewJob};
+use crate::app::{
+    self, AppError, Cancel, DeliveredReview, DisplayLimits, FinalDocument, PostOutcome, ProcessEnv, ResumeRequest,
+    ReviewDisplay, ReviewJob,
+};
 use crate::config::Colour;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
+use crate::domain::text::strip_line;
 use crate::present::delivery;
 use crate::present::events::{EventStream, FanOut, StreamEnd};
 use crate::present::{self, LinkStyle, RenderOptions, Syntax, presenter};
 
 pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     args.check()?;
-    let quiet = args.quiet;
     if args.preview {
         return preview(args, console);
     }
+    let quiet = args.quiet;
+    let display = display(&args, console);
+    let made = make_and_show(args, console, display.as_ref());
+    // The review is out before the editor is waited for.
+    if let Some(display) = display {
+        let last = match &made {
+            Ok((finished, _)) => FinalDocument::of(&finished.delivered.review),
+            Err(error) => FinalDocument::failed(&error.to_string()),
+        };
+        for note in display.finish(last) {
+            if !quiet {
+                console.print_to_stderr(&strip_line(&format!("review: {note}")));
+            }
+        }
+    }
+    made.map(|(_, code)| code)
+}
+
+/// Starts showing the review in an editor, if that is requested and there is one.
+fn display(args: &ReviewArgs, console: &Console) -> Option<Arc<ReviewDisplay>> {
+    if args.present == PresentIn::None {
+        return None;
+    }
+    let Some(window) = args.editor.options(true).find() else {
+        if args.present == PresentIn::Editor && !args.quiet {
+            console.print_to_stderr(&format!("review: {}", app::NO_EDITOR));
+        }
+        return None;
+    };
+    let directory = args.place.directory.clone();
+    let base = move || {
+        let absolute = || std::path::absolute(&directory).ok();
+        app::checkout(&directory).or_else(absolute).unwrap_or_else(|| directory.clone())
+    };
+    let limits = DisplayLimits { end: Duration::from_millis(args.present_wait) };
+    Some(Arc::new(ReviewDisplay::start(window, base, limits)))
+}
+
+/// Makes the review and prints it, or the events with it as the last one.
+fn make_and_show(
+    args: ReviewArgs,
+    console: &Console,
+    display: Option<&Arc<ReviewDisplay>>,
+) -> Result<(FinishedReview, ExitCode), AppError> {
+    let quiet = args.quiet;
+    let window = display.map(|display| Arc::clone(display) as Arc<dyn EventSink>);
     if !args.events {
-        return show(&make_review(args, console, None)?, quiet, console);
+        let finished = make_review(args, console, window.into_iter().collect())?;
+        let code = show(&finished, quiet, console)?;
+        return Ok((finished, code));
     }
     let events = Arc::new(EventStream::start(console.stdout_stream())?);
-    let made = make_review(args, console, Some(Arc::clone(&events)));
+    let stream: Arc<dyn EventSink> = events.clone();
+    let made = make_review(args, console, window.into_iter().chain([stream]).collect());
     match &made {
         Ok(FinishedReview { delivered, posted }) => {
             for text in &delivered.failures {
@@ -44,7 +97,8 @@ pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppEr
     }
     let finished = made?;
     print_notes(&finished, quiet, console);
-    Ok(ExitCode::from(finished.delivered.exit_code()))
+    let code = ExitCode::from(finished.delivered.exit_code());
+    Ok((finished, code))
 }
 
 /// Prints a preview of the review without making it.
@@ -96,20 +150,18 @@ struct FinishedReview {
     posted: Option<PostOutcome>,
 }
 
-/// Makes the review, showing its progress; `events` receives the events if given.
+/// Makes the review, showing its progress; `listeners` receive the events too.
 fn make_review(
     args: ReviewArgs,
     console: &Console,
-    events: Option<Arc<EventStream>>,
+    mut listeners: Vec<Arc<dyn EventSink>>,
 ) -> Result<FinishedReview, AppError> {
     let flags = args.overrides();
     let post = args.post.options();
     let around = ProcessEnv::of_this_process()?;
     let progress = Arc::new(console.progress(args.quiet));
-    let sink: Arc<dyn EventSink> = match events {
-        Some(events) => Arc::new(FanOut(vec![progress.clone(), events])),
-        None => progress.clone(),
-    };
+    listeners.insert(0, progress.clone());
+    let sink: Arc<dyn EventSink> = Arc::new(FanOut(listeners));
     let cancel = Cancel::never();
 
     let work = async {

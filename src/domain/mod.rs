@@ -11,6 +11,7 @@ pub mod day;
 pub mod diagnostic;
 pub mod dismissal;
 pub mod doctor;
+pub mod editor;
 pub mod eval;
 pub mod event;
 pub mod filter;

@@ -4,7 +4,7 @@
 //! several outputs share are in `digest` (the verdict, the receipt), `patch` (quotes and suggestions as a small diff) and `report`
 //! (findings for programs that read linter reports). [`brief()`] is a review in a few lines, [`progress`] shows a run in progress to a
 //! person, [`events`] reports it to a program, [`runs`] lists saved runs, [`presented`] lays out a presented document, [`suggestion_diff`] draws
-//! the change of applied suggestions, [`model_list`], [`rule_list`] and [`guideline_list`] list what their names say, [`doctor`] renders the report of `review doctor`, [`batch`] the outcome of many reviews. Nothing here decides the
+//! the change of applied suggestions, [`model_list`], [`rule_list`] and [`guideline_list`] list what their names say, [`doctor`] renders the report of `review doctor`, [`editor`] that of `review editor probe`, [`live`] a review that is being made, [`batch`] the outcome of many reviews. Nothing here decides the
 //! contents of a review, and nothing reads a file.
 
 pub mod annotations;
@@ -15,6 +15,7 @@ mod columns;
 pub mod delivery;
 pub(crate) mod digest;
 pub mod doctor;
+pub mod editor;
 pub mod eval;
 pub mod events;
 mod gitlab;
@@ -22,6 +23,7 @@ pub mod guideline_list;
 mod job_summary;
 pub mod json;
 mod junit;
+pub mod live;
 mod markdown;
 pub mod model_list;
 pub(crate) mod patch;

@@ -3,6 +3,7 @@
 //! Each file hides one big dependency. What the bytes mean belongs in the folders above.
 
 mod alternates;
+pub mod ancestors;
 pub mod app_key;
 pub mod automaton;
 pub mod blocking;
@@ -14,6 +15,7 @@ pub mod database;
 pub mod files;
 pub mod folder;
 pub mod http;
+pub mod local_socket;
 mod loose;
 pub mod nested;
 mod objects;

@@ -53,6 +53,8 @@ mod dismiss_pull;
 mod doctor;
 mod documents;
 mod economy;
+#[cfg(unix)]
+mod editor;
 mod eval;
 mod fallback;
 mod faults;

@@ -3,6 +3,7 @@
 //! Main type: [`Service`]. Protocols (MCP, editors) belong in the modules above; they call this module, which knows none of them.
 
 mod briefing;
+mod display;
 pub(in crate::app) mod document_files;
 mod documents;
 mod fault;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use briefing::BriefingError;
+pub use display::DocumentDisplay;
 pub use documents::{PresentFault, PresentedDocument};
 pub use metrics::CallMetrics;
 pub use notifier::{ChangeNotice, Notifier};
@@ -41,6 +43,7 @@ use crate::config::Flags;
 use crate::syntax::ProbeScope;
 use crate::sys::blocking::Workers;
 use crate::sys::cancel::Cancel;
+use display::ServiceEditor;
 use documents::DocumentStore;
 
 /// The options of a service.
@@ -72,6 +75,7 @@ pub struct Service {
     shelf: DocumentStore,
     reviews: ReviewRuns,
     pulls: PullStore,
+    editor: Option<ServiceEditor>,
 }
 
 impl Service {
@@ -84,7 +88,7 @@ impl Service {
         let shelf = DocumentStore::new(&around.store);
         let (readers, reviews, pulls) = (RepositoryReaders::default(), ReviewRuns::default(), PullStore::default());
         let (workers, changes) = (Workers::new(readers::AT_ONCE), Notifier::new());
-        Ok(Self { around, options, roots, readers, workers, changes, ledger, shelf, reviews, pulls })
+        Ok(Self { around, options, roots, readers, workers, changes, ledger, shelf, reviews, pulls, editor: None })
     }
 
     /// Runs blocking work off the async threads: after a minute it is abandoned and named in the error.

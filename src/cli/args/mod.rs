@@ -11,6 +11,7 @@ use clap::builder::NonEmptyStringValueParser;
 pub(super) use resume::ResumeArgs;
 
 use super::DirectoryArgs;
+use super::editor::EditorLocationArgs;
 use crate::app::{AppError, MovedHeadPolicy, OutputFile, Overrides, PostOptions, providers};
 use crate::domain::forge::PullSpecifier;
 use crate::domain::request::{Compare, PatchSource, Previous, ReviewScope};
@@ -285,6 +286,17 @@ impl ReviewerArgs {
     }
 }
 
+/// The places that show a review while it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum PresentIn {
+    /// An editor, if one is found
+    Auto,
+    /// An editor; a note says so if there is none
+    Editor,
+    /// Nothing
+    None,
+}
+
 /// All flags of a review.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Debug, Clone, Args)]
@@ -350,6 +362,16 @@ pub(super) struct ReviewArgs {
     /// Also write the review to a file (json=review.json); repeatable
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_output, help_heading = "Output")]
     pub(super) output: Vec<OutputFile>,
+    /// Show the review in the window of an editor while it is made: auto (if there is one), editor or none
+    ///
+    /// An editor is found as `review editor probe` shows. One that fails never changes the review: what it did not show is a note.
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = PresentIn::Auto, hide_possible_values = true, hide_default_value = true, help_heading = "Output")]
+    pub(super) present: PresentIn,
+    #[command(flatten, next_help_heading = "Output")]
+    pub(super) editor: EditorLocationArgs,
+    /// The time for the last steps in an editor, in milliseconds; for tests
+    #[arg(long, value_name = "MS", default_value_t = 3_000, hide = true)]
+    pub(super) present_wait: u64,
     /// Colour the output: auto, always or never
     #[arg(long, visible_alias = "color", value_name = "WHEN", value_parser = values::colour(), ignore_case = true, hide_possible_values = true, help_heading = "Output")]
     pub(super) colour: Option<String>,

@@ -13,6 +13,7 @@ mod install;
 use super::DirectoryArgs;
 use super::args::values;
 use super::console::Console;
+use super::editor::EditorLocationArgs;
 use crate::app::{AppError, Overrides, ProcessEnv, PullServing, Service, ServiceOptions};
 use crate::domain::secret::Secret;
 use crate::mcp::{self, HttpOptions, McpTransport, ToolSelection};
@@ -39,6 +40,7 @@ Examples:
   review mcp --http 127.0.0.1:8080     serve at http://127.0.0.1:8080/mcp
   review mcp --tools default,-review   without the tool that starts reviews
   review mcp --tools default,pr        with those that read pull requests
+  review mcp --discover                show reviews in the window of the editor around
 
 Clients start it on their own once it is registered: review mcp install.
 Standard output carries the protocol and nothing else."
@@ -78,6 +80,8 @@ pub(super) struct McpArgs {
     /// Log each call to this file: tool, duration, outcome
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Editor")]
+    editor: EditorLocationArgs,
 }
 
 pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError> {
@@ -85,8 +89,13 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
         return install::run(install, console);
     }
     let door = door(&args, console)?;
-    let offer =
+    let mut offer =
         ToolSelection::new(&args.tools, args.allow_write).map_err(|error| AppError::Serve(error.to_string()))?;
+    // Whoever connects over HTTP need not be the person at the editor: one that the environment names is not used there.
+    let window = args.editor.options(args.http.is_none()).find();
+    if window.is_some() {
+        offer = offer.with_editor(&args.tools);
+    }
     let flags =
         Overrides { model: if args.no_model { Some("none".to_owned()) } else { args.model }, ..Overrides::default() };
     let options = ServiceOptions {
@@ -102,7 +111,11 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
         every: Duration::from_millis(args.watch_every.max(1)),
     };
     let service = Service::open(options, ProcessEnv::of_this_process()?)?;
-    let service = Arc::new(service.with_pulls(pulls));
+    let mut service = service.with_pulls(pulls);
+    if let Some(window) = window {
+        service = service.with_editor(window);
+    }
+    let service = Arc::new(service);
     let say = |line: String| console.print_to_stderr(&format!("review: {line}"));
     // Reported now, to the person who starts the server. An error in the settings need not stop a server whose other tools work without a
     // model: a desktop program starts it without the API keys of a shell.

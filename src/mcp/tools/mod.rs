@@ -2,6 +2,7 @@
 
 mod build;
 mod findings;
+mod get_selection;
 mod present_review;
 mod pulls;
 mod read_only;
@@ -15,14 +16,14 @@ use pulls::GROUP as PULLS;
 pub(super) fn tools() -> Vec<McpTool> {
     let mut tools = vec![present_review::TOOL];
     tools.extend(read_only::rows());
-    tools.extend([review::tool(), findings::tool(), present_review::ALIAS, build::TOOL]);
+    tools.extend([review::tool(), findings::tool(), present_review::ALIAS, get_selection::TOOL, build::TOOL]);
     tools.extend(pulls::rows());
     tools
 }
 
 impl ToolSelection {
     /// Selects the named tools, in the order of the table. `default`, `all` and `pr` stand for several (none of them for `build`, which runs
-    /// programs of the repository), `-name` removes one of those before
+    /// programs of the repository, and `get_selection`, which needs an editor), `-name` removes one of those before
     /// it; no name at all is `default`, and so is a list that only removes. `-pr` removes the resources `pr://` as well.
     pub fn new(words: &[String], allow_write: bool) -> Result<Self, ToolSelectionFault> {
         let all = tools();
@@ -33,7 +34,10 @@ impl ToolSelection {
         for word in words {
             let (leave_out, name) = word.strip_prefix('-').map_or((false, word.as_str()), |name| (true, name));
             let named: Vec<&'static str> = match name {
-                "all" => all.iter().map(|tool| tool.name).filter(|name| *name != build::TOOL.name).collect(),
+                "all" => {
+                    let by_name = [build::TOOL.name, get_selection::TOOL.name];
+                    all.iter().map(|tool| tool.name).filter(|name| !by_name.contains(name)).collect()
+                }
                 "default" => all.iter().filter(|tool| tool.by_default).map(|tool| tool.name).collect(),
                 PULLS => {
                     pulls = Some(!leave_out);
@@ -59,6 +63,16 @@ impl ToolSelection {
         }
         let asked = all.iter().any(|tool| tool.group == Some(PULLS) && names.contains(&tool.name));
         Ok(Self { names, pulls: pulls.or(asked.then_some(true)), allow_write })
+    }
+
+    /// Also selects the tools that need an editor, unless `words` leave them out.
+    #[must_use]
+    pub fn with_editor(mut self, words: &[String]) -> Self {
+        let name = get_selection::TOOL.name;
+        if !self.names.contains(&name) && !words.iter().any(|word| word.strip_prefix('-') == Some(name)) {
+            self.names.push(name);
+        }
+        self
     }
 
     /// Checks whether clients can start reviews.

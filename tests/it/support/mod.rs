@@ -7,6 +7,8 @@ pub mod artefact;
 pub mod build;
 pub mod change;
 mod confined;
+#[cfg(unix)]
+pub mod editor;
 pub mod engine;
 pub mod github;
 pub mod looks;

@@ -331,6 +331,9 @@ impl Service {
             }
         };
         let _ = timeout(grace, all).await;
+        if let Some(window) = self.editor() {
+            let _ = timeout(grace, window.close()).await;
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::domain::id::CommitId;
 use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
+use crate::present::live::LiveReview;
 use crate::present::progress::{TurnProgress, describe_stage};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
@@ -80,6 +81,8 @@ pub struct RunningReview {
     pub input_tokens: Option<u64>,
     /// Warnings for the person who pays for it: where code is sent, and that it is not encrypted; one line each.
     pub warnings: Vec<String>,
+    /// The review so far, for people to read.
+    pub live: LiveReview,
     turns: TurnProgress,
     began: Instant,
 }
@@ -217,6 +220,7 @@ impl RunningReview {
             turn: None,
             input_tokens: None,
             warnings: Vec::new(),
+            live: LiveReview::default(),
             turns: TurnProgress::default(),
             began: Instant::now(),
         }
@@ -224,6 +228,7 @@ impl RunningReview {
 
     fn take(&mut self, event: &Event) {
         self.turns.update(event);
+        self.live.update(event);
         match event {
             Event::Stage { stage } => (self.stage, self.progress) = (Some(*stage), None),
             Event::Progress { stage, done, total } => {

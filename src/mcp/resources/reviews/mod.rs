@@ -187,6 +187,10 @@ fn read_whole(service: &Service, id: RunId) -> Result<ResourceText, ReadFault> {
 }
 
 fn markdown(service: &Service, id: RunId) -> Result<ResourceText, ReadFault> {
+    if let Some(ReviewSnapshot { state: ReviewState::Running(running), .. }) = service.snapshot(id) {
+        let text = format!("{}\n{}\n", running.live.render(), indented(&running.line()));
+        return Ok(ResourceText { mime: MARKDOWN, text: crate::mcp::sanitize::text(&text) });
+    }
     match load(service, id)? {
         ReviewOrRun::Review(review) => rendered(&review, "markdown", MARKDOWN),
         ReviewOrRun::Run(run) => {

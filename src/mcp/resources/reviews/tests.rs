@@ -112,7 +112,7 @@ async fn a_review_is_read_while_it_runs() {
         "{told}"
     );
     let markdown = read(&fixture.service, &format!("{}/markdown", uri(id))).unwrap().unwrap();
-    assert!(markdown.text.contains("**running**"), "{}", markdown.text);
+    assert!(markdown.text.contains("**In progress**"), "{}", markdown.text);
     assert!(list(&fixture.service).unwrap()[0].description.starts_with("running"));
     assert_eq!(changed(&fixture.service, &ChangeNotice::Review(id), &BTreeSet::new()).len(), 2);
     not_found(&fixture, &format!("{}/findings/F1", uri(id)));

@@ -16,7 +16,7 @@ use self::arguments::read;
 use super::super::resources::presented_uri;
 use super::super::tool::{McpLink, McpTool, McpToolCall, McpToolResult, ToolHints};
 use super::super::tool_selection::ToolSelection;
-use crate::app::{PresentFault, PresentedDocument};
+use crate::app::{DocumentDisplay, PresentFault, PresentedDocument};
 use crate::domain::presented::{BrokenRef, CheckedRef, Presented};
 
 /// The description for assistants. Every session pays for each word of it.
@@ -78,6 +78,7 @@ fn output(_: &str) -> Value {
         "properties": {
             "success": { "type": "boolean" },
             "message": { "type": "string" },
+            "displayed": { "type": "boolean", "description": "In the window of an editor" },
             "reviewId": { "type": "string" },
             "uri": { "type": "string" },
             "references": {
@@ -118,7 +119,10 @@ fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
             service.present(&connection, asked.ask).map(|shown| (shown, asked.ignored))
         });
         match shown.await {
-            Ok(Ok((shown, ignored))) => presented(&shown, &ignored),
+            Ok(Ok((shown, ignored))) => {
+                let display = service.display(shown.presented.id).await;
+                presented(&shown, &ignored, &display)
+            }
             Ok(Err(fault)) => failed(&fault),
             Err(error) => McpToolResult::error(format!("Error presenting review: {error}")),
         }
@@ -139,7 +143,7 @@ fn failed(fault: &PresentFault) -> McpToolResult {
     }
 }
 
-fn presented(shown: &PresentedDocument, ignored: &[String]) -> McpToolResult {
+fn presented(shown: &PresentedDocument, ignored: &[String], display: &DocumentDisplay) -> McpToolResult {
     let presented = &shown.presented;
     let uri = presented_uri(presented.id);
     let mut message = format!("read it at {uri} (in a terminal: review present --show {})", presented.id);
@@ -152,12 +156,25 @@ fn presented(shown: &PresentedDocument, ignored: &[String]) -> McpToolResult {
         let more = if ignored.len() > IGNORED { ", …" } else { "" };
         message.push_str(&format!(". Unknown arguments were ignored: {}{more}", names.join(", ")));
     }
+    let displayed = match display {
+        DocumentDisplay::Shown(note) => {
+            message
+                .push_str(&note.as_ref().map(|note| format!(". {}", note.trim_end_matches('.'))).unwrap_or_default());
+            true
+        }
+        DocumentDisplay::NotShown(why) => {
+            message.push_str(&format!(". {}", why.trim_end_matches('.')));
+            false
+        }
+    };
+    let outcome = if displayed { "Review successfully displayed in VSCode" } else { "Review kept, not displayed" };
     let broken = BrokenReferences::of(shown);
     McpToolResult {
-        text: Some(format!("Review successfully displayed: {message}{}", broken.describe())),
+        text: Some(format!("{outcome}: {message}{}", broken.describe())),
         structured: Some(json!({
             "success": true,
             "message": message,
+            "displayed": displayed,
             "reviewId": presented.id.to_string(),
             "uri": uri,
             "references": broken.fields(),

@@ -29,16 +29,39 @@ fn shown(markdown: &str, references: Vec<CheckedRef>, note: Option<&str>) -> Pre
     PresentedDocument { presented, written: 0..markdown.len(), note: note.map(str::to_owned) }
 }
 
+fn answer(shown: &PresentedDocument, ignored: &[String]) -> McpToolResult {
+    presented(shown, ignored, &DocumentDisplay::Shown(None))
+}
+
+#[test]
+fn the_answer_says_whether_an_editor_shows_it() {
+    let read = format!("read it at review://presented/{ID} (in a terminal: review present --show {ID})");
+    let why = "Failed to communicate with VSCode extension: IPC connection closed";
+    for (display, displayed, text) in [
+        (
+            DocumentDisplay::Shown(Some("It is long.".to_owned())),
+            true,
+            format!("Review successfully displayed in VSCode: {read}. It is long"),
+        ),
+        (DocumentDisplay::NotShown(why.to_owned()), false, format!("Review kept, not displayed: {read}. {why}")),
+    ] {
+        let answer = presented(&shown("x", Vec::new(), None), &[], &display);
+        assert_eq!((answer.text, answer.is_error), (Some(text), false));
+        let fields = answer.structured.unwrap();
+        assert_eq!((&fields["success"], &fields["displayed"]), (&json!(true), &json!(displayed)));
+    }
+}
+
 #[test]
 fn the_answer_says_where_it_can_be_read() {
-    let answer = presented(&shown("[a](b)", vec![stands(0..6)], None), &[]);
+    let answer = answer(&shown("[a](b)", vec![stands(0..6)], None), &[]);
     assert!(!answer.is_error);
     let read = format!("read it at review://presented/{ID} (in a terminal: review present --show {ID})");
-    assert_eq!(answer.text, Some(format!("Review successfully displayed: {read}")));
+    assert_eq!(answer.text, Some(format!("Review successfully displayed in VSCode: {read}")));
     assert_eq!(
         answer.structured,
         Some(json!({
-            "success": true, "message": read, "reviewId": ID, "uri": format!("review://presented/{ID}"),
+            "success": true, "message": read, "displayed": true, "reviewId": ID, "uri": format!("review://presented/{ID}"),
             "references": { "total": 1, "broken": [], "older_broken": 0 },
         }))
     );
@@ -50,12 +73,12 @@ fn notes_and_broken_references_are_told() {
     let markdown = "[a](src/a.rs) and [b](b) and [c](c)";
     let references = vec![stands(0..13), broken(18..24, &["src/b.rs", "src/bb.rs"]), broken(29..35, &[])];
     let note = Some("There is no section \"X\": it was added at the end.");
-    let answer = presented(&shown(markdown, references, note), &["base_uri".to_owned()]);
+    let answer = answer(&shown(markdown, references, note), &["base_uri".to_owned()]);
     let text = answer.text.unwrap();
     assert_eq!(
         text,
         format!(
-            "Review successfully displayed: read it at review://presented/{ID} (in a terminal: review present --show {ID}). There is no \
+            "Review successfully displayed in VSCode: read it at review://presented/{ID} (in a terminal: review present --show {ID}). There is no \
              section \"X\": it was added at the end. Unknown arguments were ignored: base_uri\n\
              2 of 3 file references were not found, or not looked up; correct those that are wrong and present again:\n\
              - [b](b): file not found (near: src/b.rs, src/bb.rs)\n\
@@ -75,7 +98,7 @@ fn what_was_broken_before_is_told_as_a_number() {
     let references = vec![broken(0..6, &[]), broken(7..13, &[]), stands(14..20), stands(22..28), broken(29..35, &[])];
     let mut shown = shown(&format!("{old}[d](d) [e](e)"), references, None);
     shown.written = old.len()..old.len() + 13;
-    let answer = presented(&shown, &[]);
+    let answer = answer(&shown, &[]);
     let text = answer.text.unwrap();
     let told = format!(
         "\n1 of 2 file references were not found, or not looked up; correct those that are wrong and present again:\n\
@@ -90,20 +113,20 @@ fn what_was_broken_before_is_told_as_a_number() {
 
 #[test]
 fn one_reason_for_all_is_told_once() {
-    let text = presented(&shown("[b](b) [c](c)", vec![broken(0..6, &[]), broken(7..13, &[])], None), &[]).text.unwrap();
+    let text = answer(&shown("[b](b) [c](c)", vec![broken(0..6, &[]), broken(7..13, &[])], None), &[]).text.unwrap();
     assert!(text.ends_with("\n2 of 2 file references, each: file not found"), "{text}");
 }
 
 #[test]
 fn what_was_ignored_is_told_in_short() {
     let ignored: Vec<String> = (0..20).map(|number| format!("{number}{}", "x".repeat(100))).collect();
-    let text = presented(&shown("x", Vec::new(), None), &ignored).text.unwrap();
+    let text = answer(&shown("x", Vec::new(), None), &ignored).text.unwrap();
     assert!(text.ends_with(", …") && text.len() < 700, "{text}");
 }
 
 #[test]
 fn many_broken_references_are_counted() {
-    let answer = presented(&shown("[b](b)", vec![broken(0..6, &["c"]); 250], None), &[]);
+    let answer = answer(&shown("[b](b)", vec![broken(0..6, &["c"]); 250], None), &[]);
     let text = answer.text.unwrap();
     assert!(text.ends_with("- and 230 more") && text.lines().count() == 23, "{text}");
     let fields = answer.structured.unwrap();
@@ -132,7 +155,7 @@ fn a_failure_is_an_error_on_both_sides() {
 fn what_it_answers_is_what_its_schema_says() {
     let schema = jsonschema::validator_for(&output(TOOL.name)).unwrap();
     let references = vec![broken(0..6, &["b"]); 250];
-    for answer in [presented(&shown("[b](b)", references, Some("x")), &[]), failed(&PresentFault::Blank)] {
+    for answer in [answer(&shown("[b](b)", references, Some("x")), &[]), failed(&PresentFault::Blank)] {
         let fields = answer.structured.unwrap();
         assert!(schema.is_valid(&fields), "{fields}");
     }
