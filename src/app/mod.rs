@@ -41,6 +41,7 @@ pub use findings::apply::{
     AppliedFile, AppliedFinding, ApplyAsk, ApplyError, ApplyResult, FileFault, PlaceFault, RefusedFile, apply,
 };
 pub use findings::dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
+pub use findings::open::{OpenedReport, open_report};
 pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
 pub use inspect::models::{ModelsAsk, models};
 pub use inspect::rules::{RulesError, explain_rule, list_rules, test_rules};
