@@ -44,6 +44,7 @@ pub use findings::apply::{
 };
 pub use findings::current::{CurrentEdit, CurrentPlace, CurrentReview, CurrentTexts};
 pub use findings::dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
+pub use findings::open::{OpenedReport, open_report};
 pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
 pub use inspect::models::{ModelsAsk, models};
 pub use inspect::rules::{RulesError, explain_rule, list_rules, test_rules};

@@ -91,7 +91,7 @@ pub(super) struct BatchArgs {
     /// Print the reviews as a table for people, as JSON, or as a line of JSON each
     #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json", "ndjson"], default_value = "terminal", help_heading = "Output")]
     format: String,
-    /// Write index.json, index.md and a folder for each review
+    /// Write index.json, index.md, index.html and a folder for each review
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
     /// With --output: write each review in this format; repeatable [default: json, markdown]
@@ -163,7 +163,7 @@ struct MergeArgs {
     /// The folders that the shards wrote with --output
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
-    /// Write the joined index.json and index.md, and the folders of all reviews
+    /// Write the joined index.json, index.md and index.html, and the folders of all reviews
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print the reviews as a table for people, as JSON, or as a line of JSON each

@@ -25,6 +25,7 @@ mod guidelines;
 mod lsp;
 mod mcp;
 mod models;
+mod open;
 mod parse_helper;
 mod post;
 mod present;
@@ -99,6 +100,8 @@ enum CliCommand {
     Post(post::PostArgs),
     /// Show a saved review, in any format
     Show(runs::RunShowArgs),
+    /// Open a saved review in a browser, as a page with filters and the diff
+    Open(open::OpenArgs),
     /// Dismiss a finding for the whole project, with a reason
     Dismiss(dismiss::DismissArgs),
     /// Apply the suggestions of findings to the checkout
@@ -208,6 +211,9 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
         Some(CliCommand::Post(args)) => post::run(&args, console),
         Some(CliCommand::Show(args)) => {
             app::with_time_limit("showing the run", LONGEST, move || runs::show(&args, &own))
+        }
+        Some(CliCommand::Open(args)) => {
+            app::with_time_limit("opening the run", LONGEST, move || open::run(&args, &own))
         }
         Some(CliCommand::Dismiss(args)) => {
             app::with_time_limit("dismissing", LONGEST, move || dismiss::run(args, &own))

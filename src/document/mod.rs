@@ -1,4 +1,4 @@
-//! Presented Markdown: editing sections, finding and rewriting references. The only module that names the Markdown parser.
+//! Presented Markdown: editing sections, finding and rewriting references.
 //!
 //! Main functions: [`edit()`] inserts content into a document, [`references()`] finds references to files, [`rewrite()`] rewrites those for
 //! one surface, [`DocumentLinks`] lists the links of a document. All of it is pure, runs in time linear to the text, and works by splicing:

@@ -20,6 +20,7 @@ pub mod eval;
 pub mod events;
 mod gitlab;
 pub mod guideline_list;
+mod html;
 mod job_summary;
 pub mod json;
 mod junit;
@@ -70,6 +71,7 @@ pub struct Presenter {
 pub const PRESENTERS: &[Presenter] = &[
     terminal::PRESENTER,
     markdown::PRESENTER,
+    html::PRESENTER,
     json::PRESENTER,
     sarif::PRESENTER,
     rdjson::PRESENTER,

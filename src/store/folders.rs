@@ -18,7 +18,7 @@ const LOCK: &str = "run.lock";
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// The runs in the folders of one folder.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct FolderRuns {
     root: PathBuf,
     runs: PathBuf,
@@ -30,11 +30,17 @@ impl FolderRuns {
         Self { root: root.to_owned(), runs: root.join("runs") }
     }
 
+    /// Returns the pages under `root` that were made of runs, wherever the runs themselves are.
+    pub(super) fn of_pages(root: &Path) -> Self {
+        Self { root: root.to_owned(), runs: root.join("pages") }
+    }
+
     fn folder(&self, id: RunId) -> PathBuf {
         self.runs.join(id.to_string())
     }
 
-    fn file(&self, id: RunId, name: &str) -> PathBuf {
+    /// Returns the path of a file of a run.
+    pub(super) fn file(&self, id: RunId, name: &str) -> PathBuf {
         self.folder(id).join(name)
     }
 

@@ -39,6 +39,9 @@ pub use version::version_of;
 /// Default time for which runs are saved: 30 days.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
 
+/// The name of the file of a page.
+const PAGE: &str = "review.html";
+
 /// Time between two removals of old runs by one process.
 const PRUNE_AGAIN: Duration = Duration::from_mins(1);
 
@@ -50,6 +53,8 @@ const MOST_RECORD: u64 = 1 << 20;
 pub struct Store {
     runs: Arc<dyn RunStore>,
     documents: PresentedStore,
+    /// Pages for a browser, always on this machine.
+    pages: FolderRuns,
     /// The time of the last [`prune_often`](Self::prune_often).
     pruned: Arc<Mutex<Option<Instant>>>,
 }
@@ -66,7 +71,8 @@ impl Store {
     }
 
     fn of(root: &Path, runs: impl RunStore + 'static) -> Self {
-        Self { runs: Arc::new(runs), documents: PresentedStore::at(root), pruned: Arc::default() }
+        let (documents, pages) = (PresentedStore::at(root), FolderRuns::of_pages(root));
+        Self { runs: Arc::new(runs), documents, pages, pruned: Arc::default() }
     }
 
     /// Returns the store that `REVIEW_STORE` names: the folders under `root` if it is empty, or else a database, which is opened at the first
@@ -103,6 +109,12 @@ impl Store {
     /// Saves one file of a run.
     pub fn save(&self, id: RunId, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.runs.put(id, plain(name)?, bytes)
+    }
+
+    /// Saves the page of a run for a browser on this machine, readable by the owner only; returns its file.
+    pub fn save_page(&self, id: RunId, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+        self.pages.put(id, PAGE, bytes)?;
+        Ok(self.pages.file(id, PAGE))
     }
 
     /// Opens a file of a run that grows while the run is in progress, with an exclusive lock: only one process may write while it is open.
@@ -212,17 +224,20 @@ impl Store {
     }
 
     /// Removes the runs that were not written to for `age` (see [`KEPT_FOR`]) and that no process holds; returns their number. Presented
-    /// documents of that age are removed too and not counted.
+    /// documents and pages of that age are removed too and not counted.
     pub fn prune(&self, age: Duration) -> Result<usize, StoreError> {
         let now = SystemTime::now();
+        // A time in the future means that the clock was set back: such a run is young.
+        let is_old = |changed_at| now.duration_since(changed_at).is_ok_and(|since| since >= age);
         let mut removed = 0;
         for (id, changed_at) in self.runs.ids()? {
-            // A time in the future means that the clock was set back: such a run is young.
-            let is_old = now.duration_since(changed_at).is_ok_and(|since| since >= age);
-            if is_old && !self.runs.is_locked(id)? {
+            if is_old(changed_at) && !self.runs.is_locked(id)? {
                 self.runs.remove(id)?;
                 removed += 1;
             }
+        }
+        for (id, _) in self.pages.ids()?.into_iter().filter(|(_, changed_at)| is_old(*changed_at)) {
+            self.pages.remove(id)?;
         }
         self.documents.prune(age)?;
         Ok(removed)

@@ -116,13 +116,13 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("axum", &["mcp/protocol", "web"]),
     ("hyper_util", &["web"]),
     ("percent_encoding", &["domain/percent.rs"]),
-    ("pulldown_cmark", &["document"]),
+    ("pulldown_cmark", &["document", "present/html/markdown.rs"]),
     ("toml_edit", &["app/clients", "config/dismissals"]),
     ("jsonc_parser", &["app/clients/json/mod.rs"]),
     ("reqwest", &["sys/http.rs"]),
     ("rustls", &["sys/app_key.rs", "sys/http.rs"]),
     ("sqlx", &["sys/database.rs"]),
-    ("minijinja", &["prompt"]),
+    ("minijinja", &["prompt", "present/html", "present/batch/html.rs"]),
     ("clap", &["cli", "main.rs"]),
 ];
 

@@ -92,6 +92,9 @@ fn branches_are_reviewed_side_by_side_and_nothing_is_checked_out() {
     }
     let page = std::fs::read_to_string(output.join("index.md")).unwrap();
     assert!(page.contains("| `feature/a` |"), "{page}");
+    let page = std::fs::read_to_string(output.join("index.html")).unwrap();
+    let first = index["reviews"][0]["folder"].as_str().unwrap();
+    assert!(page.contains(&format!("<a href=\"{first}/\">")), "no review is a page: {page}");
     assert_eq!((repo.git(["for-each-ref"]), repo.git(["status", "--porcelain"])), (before, String::new()));
     assert_eq!(server.raw().len(), 2);
     server.finish();

@@ -81,7 +81,7 @@ fn what_cannot_be_understood_ends_with_2_and_one_line_of_help() {
         (nowhere.words("--diff missing.patch"), &["missing.patch"]),
         (bad.words("--target main"), &["config.toml:1", "exlude", "did you mean exclude?"]),
         (broken.words("--target main"), &["config.toml:1", "not valid TOML"]),
-        (format.words("--target main"), &["REVIEW_FORMAT", "pdf", "terminal, markdown, json"]),
+        (format.words("--target main"), &["REVIEW_FORMAT", "pdf", "terminal, markdown, html, json"]),
     ] {
         let ran = ran.ended(2);
         assert_eq!(ran.text(), "");

@@ -28,6 +28,43 @@ fn a_kept_run_shows_the_same_bytes_again() {
 }
 
 #[test]
+fn a_saved_run_opens_as_a_page_where_there_is_a_desktop() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (_repo, program) = branch();
+    program.words("--target main").ended(0);
+    let printed = program.words("open --print").ended(0);
+    let file = std::path::PathBuf::from(printed.text().trim_end());
+    assert_eq!(std::fs::metadata(&file).expect("the page").permissions().mode() & 0o777, 0o600);
+    let page = std::fs::read_to_string(&file).expect("the page");
+    assert_eq!(page.as_bytes(), program.words("show --format html").ended(0).stdout);
+    assert!(page.contains("data-n=\"          1\">+def add(item, items=[]):"), "the whole diff is there: {page}");
+
+    // No shell reads the path: what the opener gets is one word.
+    let tools = tempfile::tempdir().expect("a folder");
+    let opener = tools.path().join(if cfg!(target_os = "macos") { "open" } else { "xdg-open" });
+    std::fs::write(&opener, "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$1\" >\"${0%/*}/opened\"\n").expect("the opener");
+    std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).expect("it may run");
+    let opened = |variables: &[(&str, &str)]| {
+        let mut command = program.command(["open"]);
+        let path = format!("{}:/usr/bin:/bin", tools.path().display());
+        let ran = command.env("PATH", path).envs(variables.iter().copied()).output().expect("it runs");
+        assert!(ran.status.success());
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+        (text(ran.stdout), text(ran.stderr), std::fs::read_to_string(tools.path().join("opened")).ok())
+    };
+    let path = printed.text().to_owned();
+    let (shown, said, called) = opened(&[("DISPLAY", ":9"), ("SSH_CONNECTION", "a b c d")]);
+    assert!(shown == path && said.contains("SSH") && called.is_none(), "{shown} {said} {called:?}");
+    if cfg!(target_os = "linux") {
+        let (shown, said, called) = opened(&[]);
+        assert!(shown == path && said.contains("no display") && called.is_none(), "{shown} {said} {called:?}");
+    }
+    let (shown, said, called) = opened(&[("DISPLAY", ":9")]);
+    assert_eq!((shown.as_str(), said.as_str(), called), ("", "", Some(format!("1\n{path}"))));
+}
+
+#[test]
 fn the_newest_run_is_the_last() {
     let (_repo, program) = branch();
     program.words("--target main").ended(0);

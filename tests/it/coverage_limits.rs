@@ -47,7 +47,7 @@ fn without_a_model_files_are_checked_and_languages_without_rules_are_named_last(
     );
     let sentence =
         "no rules for Ruby (2 files): text checks only; --model reviews such files, --leads adds the results";
-    for format in ["terminal", "markdown", "job-summary", "junit", "sarif"] {
+    for format in ["terminal", "markdown", "html", "job-summary", "junit", "sarif"] {
         let ran = program.words(&format!("show --format {format}")).ended(0);
         let text = ran.text().split_whitespace().collect::<Vec<_>>().join(" ");
         let text = text.replace("\\-", "-").replace("\\_", "_");

@@ -30,7 +30,8 @@ fn render(name: &str, review: &Review) -> String {
 fn every_output_renders_every_document_as_before() {
     for (name, bytes) in documents() {
         let review = json::parse(&bytes).unwrap_or_else(|fault| panic!("{name}: {fault}"));
-        for presenter in PRESENTERS {
+        // A page has a snapshot of its own, without its style and script.
+        for presenter in PRESENTERS.iter().filter(|presenter| presenter.name != "html") {
             insta::assert_snapshot!(format!("{name}__{}", presenter.name), render(presenter.name, &review));
         }
     }

@@ -119,9 +119,19 @@ fn the_rules_tell_every_kind_and_show_none() {
     assert_eq!(lines.len(), 20, "{lines:?}");
     let notes = review["coverage"].to_string();
     assert!(notes.contains("more matches of general/secret-added"), "{notes}");
-    for format in
-        ["terminal", "markdown", "json", "sarif", "rdjson", "rdjsonl", "gitlab", "junit", "annotations", "job-summary"]
-    {
+    for format in [
+        "terminal",
+        "markdown",
+        "html",
+        "json",
+        "sarif",
+        "rdjson",
+        "rdjsonl",
+        "gitlab",
+        "junit",
+        "annotations",
+        "job-summary",
+    ] {
         let ran = program.words(&format!("--target main --no-model --format {format}"));
         nothing_in(format, &format!("{}{}", ran.text(), ran.stderr));
     }

@@ -1,5 +1,6 @@
 //! The files of a batch: its index, and a folder for each review. Main function: [`write_index`].
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::error::BatchError;
@@ -17,7 +18,10 @@ pub const FORMATS: [&str; 2] = ["json", "markdown"];
 
 /// The files of an index, as they are written and read.
 pub(super) const INDEX: &str = "index.json";
-const PAGE: &str = "index.md";
+const MARKDOWN: &str = "index.md";
+const PAGE: &str = "index.html";
+/// The file of a review that was written as a page.
+const REVIEW_PAGE: &str = "review.html";
 
 /// Maximum length of the readable part of a folder's name.
 const LONGEST: usize = 60;
@@ -44,10 +48,13 @@ pub(super) fn review_files(folder: &Path, formats: &[String]) -> Vec<OutputFile>
     formats.iter().filter_map(file).collect()
 }
 
-/// Writes `index.json` and `index.md` into a folder.
+/// Writes `index.json`, `index.md` and `index.html` into a folder. The last one links the reviews that were written as pages.
 pub fn write_index(folder: &Path, index: &BatchIndex) -> Result<(), AppError> {
     let write = |name: &str, bytes: &[u8]| files::write_output(&folder.join(name), bytes).map_err(BatchError::from);
     write(INDEX, &batch::json(index))?;
-    write(PAGE, batch::markdown(index).as_bytes())?;
+    write(MARKDOWN, batch::markdown(index).as_bytes())?;
+    let folders = index.entries.iter().filter_map(|entry| entry.folder.as_deref());
+    let pages: HashSet<&str> = folders.filter(|name| folder.join(name).join(REVIEW_PAGE).is_file()).collect();
+    write(PAGE, &batch::html(index, &pages))?;
     Ok(())
 }

@@ -5,4 +5,5 @@
 pub(in crate::app) mod apply;
 pub(in crate::app) mod current;
 pub(in crate::app) mod dismiss;
+pub(in crate::app) mod open;
 pub(in crate::app) mod runs;

@@ -6,6 +6,7 @@ use crate::app::context::{saved_runs, settings};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::config::{Flags, dismissals};
+use crate::domain::change::ChangeSet;
 use crate::domain::dismissal::LONGEST_REASON;
 use crate::domain::filter::{FilterError, PathFilter};
 use crate::domain::finding::{
@@ -13,11 +14,24 @@ use crate::domain::finding::{
 };
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
+use crate::store::change;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Loads a saved review by its id, a prefix of it, or `last`: the newest of the repository of `directory`, and outside of any the newest of all.
+/// Its files have their diffs if the run saved them.
 pub fn show(around: &ProcessEnv, name: &str, directory: &Path) -> Result<Review, AppError> {
-    read(around, saved_runs::find_here(around, name, directory)?)
+    let mut review = read(around, saved_runs::find_here(around, name, directory)?)?;
+    let saved = around.store.read(review.id, change::NAME).ok().and_then(|bytes| change::read(&bytes).ok());
+    // A diff is an addition: without one, or with that of another change, the review is still shown.
+    let is_same = |saved: &ChangeSet| {
+        let paths = |change: &ChangeSet| change.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+        saved.head == review.change.head && paths(saved) == paths(&review.change)
+    };
+    if let Some(saved) = saved.filter(is_same) {
+        Arc::make_mut(&mut review.change).files = saved.files;
+    }
+    Ok(review)
 }
 
 /// A selection of findings of a review.

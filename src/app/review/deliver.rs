@@ -13,7 +13,7 @@ use crate::domain::finding::Severity;
 use crate::domain::review::{Review, ReviewOutcome};
 use crate::domain::text::count_noun;
 use crate::review::JOURNAL;
-use crate::store::{RunLock, Store};
+use crate::store::{RunLock, Store, change};
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::files;
 
@@ -113,6 +113,15 @@ fn keep_hidden(store: &Store, review: &Review) -> Result<(), String> {
     store.save(review.id, hidden::NAME, &bytes).map_err(|error| error.to_string())
 }
 
+/// Saves the change with its diffs, so that a saved review can be shown with them; a run that can be resumed has it already.
+fn keep_change(store: &Store, review: &Review) -> Result<(), String> {
+    if store.has_files(review.id, &[change::NAME]).map_err(|error| error.to_string())? {
+        return Ok(());
+    }
+    let bytes = change::write(&review.change).map_err(|error| error.to_string())?;
+    store.save(review.id, change::NAME, &bytes).map_err(|error| error.to_string())
+}
+
 /// Saves the review and writes its files. A file that cannot be written is reported; the others are still written.
 pub(in crate::app) fn deliver(
     review: Review,
@@ -126,7 +135,7 @@ pub(in crate::app) fn deliver(
     let store = &around.store;
     let RunSaving { identity, held } = saving;
     let saved = keep(store, &review, places.repository, identity).map_err(|error| error.to_string());
-    let not_kept = saved.and_then(|()| keep_hidden(store, &review)).err();
+    let not_kept = saved.and_then(|()| keep_hidden(store, &review)).and_then(|()| keep_change(store, &review)).err();
     drop(held);
     // Old runs are removed when a new one arrives. A failure to remove them does not affect this review.
     let _ = store.prune_often(settings.keep_runs);

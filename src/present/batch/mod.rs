@@ -1,12 +1,15 @@
-//! The outcome of a batch: as a table for a terminal, as a Markdown page, and as JSON. Main functions: [`table()`], [`markdown()`], [`json()`].
+//! The outcome of a batch: as a table for a terminal, as a page in Markdown and in HTML, and as JSON. Main functions: [`table()`], [`markdown()`],
+//! [`html()`], [`json()`].
 //!
 //! The names of branches and the reasons are text of others: each output strips or escapes them. The progress of a batch belongs in
 //! `progress`.
 
+mod html;
 mod json;
 mod markdown;
 mod table;
 
+pub use html::html;
 pub use json::{IndexParseError, SCHEMA, json, lines, parse, row};
 pub use markdown::markdown;
 pub use table::table;

@@ -46,6 +46,21 @@ const KEPT: [&str; 38] = [
     "no_proxy",
 ];
 
+/// The variables by which a program finds the user's desktop.
+const DESKTOP: [&str; 11] = [
+    "BROWSER",
+    "DESKTOP_SESSION",
+    "DISPLAY",
+    "KDE_FULL_SESSION",
+    "KDE_SESSION_VERSION",
+    "LANG",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_CURRENT_DESKTOP",
+    "XDG_DATA_DIRS",
+    "XDG_SESSION_TYPE",
+];
+
 /// The environment of a child. `Debug` shows names only.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment(pub(super) Vec<(OsString, OsString)>);
@@ -61,6 +76,12 @@ impl Environment {
     pub fn of_this_process() -> Self {
         let kept = |name: &OsStr| KEPT.iter().any(|kept| same_name(OsStr::new(kept), name));
         Self(std::env::vars_os().filter(|(name, _)| kept(name)).collect())
+    }
+
+    /// Takes the same, and the variables by which a program finds the user's desktop.
+    pub fn of_desktop() -> Self {
+        let found = DESKTOP.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        found.fold(Self::of_this_process(), |environment, (name, value)| environment.with(name, value))
     }
 
     /// One variable more, or another value of one.

@@ -7,6 +7,7 @@
 mod descendants;
 mod environment;
 mod helper;
+mod launch;
 mod sandbox;
 mod streamed;
 mod supervisor;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 pub use environment::Environment;
 pub use helper::{Helper, HelperReply};
+pub use launch::{LaunchError, LaunchSession, launch};
 pub use sandbox::{SandboxLevel, SandboxReport, SandboxSpec};
 pub use streamed::{LineSink, MOST_OUTPUT, StopCause, StreamedCall, StreamedError, StreamedOutput};
 pub use supervisor::{COMMAND as SUPERVISOR, SupervisorError, supervise};
