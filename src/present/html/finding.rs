@@ -40,7 +40,7 @@ pub(super) fn values(number: usize, finding: &Finding, files: &ReportedFiles<'_>
         files => numbers.join(" "),
         title => report::title(finding),
         place => finding.anchors.first().map(digest::place).unwrap_or_default(),
-        mark => finding.verification.describe(),
+        mark => finding.describe_mark(),
         facts => facts(finding),
         body => safe(markdown::render(&finding.body)),
         places => finding.anchors.iter().take(MOST_PLACES).map(|anchor| place(anchor, files)).collect::<Vec<_>>(),
