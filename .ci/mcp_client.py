@@ -117,7 +117,7 @@ class Session:
         for tool in tools:
             self.check(tool.description and tool.output_schema and tool.annotations and tool.annotations.title, f"{tool.name} is not described")
         prompts = (await self.client.list_prompts()).prompts
-        self.check({prompt.name for prompt in prompts} == {"review", "explain_finding"}, f"prompts: {prompts}")
+        self.check({prompt.name for prompt in prompts} == {"review_change", "explain_finding"}, f"prompts: {prompts}")
         templates = {template.uri_template for template in (await self.client.list_resource_templates()).resource_templates}
         wanted = {"review://{id}", "review://{id}/markdown", "review://{id}/findings/{finding}", "review://latest{?repo}", "review://presented/{id}"}
         if self.what.startswith("stdio"):
@@ -168,7 +168,7 @@ class Session:
 
     async def words(self):
         """Prompts and completion."""
-        got = await self.client.get_prompt("review", {"target": "main", "focus": "prices"})
+        got = await self.client.get_prompt("review_change", {"target": "main", "focus": "prices"})
         said = "\n".join(message.content.text for message in got.messages)
         self.check("main" in said and "prices" in said and "present_review" in said, f"the prompt: {said}")
         done = await self.client.complete(PromptReference(type="ref/prompt", name="review"), {"name": "target", "value": "fea"})
@@ -277,7 +277,7 @@ class Session:
         return whole
 
     async def cancellation(self):
-        """A call that is given up stops its review, which is kept as interrupted with what it had found."""
+        """A call that is given up ends the waiting; the review goes on until it is stopped, and is kept as interrupted with what it had found."""
         model = self.stage.model
         before, left = self.kept(), model.left
         model.held, asked = True, model.asked
@@ -285,10 +285,12 @@ class Session:
             group.start_soon(lambda: self.client.call_tool("review", {"target": "main", "wait_seconds": 25}))
             await until(lambda: model.asked >= asked + 3, "the model is asked three times")
             group.cancel_scope.cancel()
+        identity = await self.running()
+        await self.call("review", id=identity, cancel=True)
         await until(lambda: model.left > left, f"{self.what}: the model is let go")
         model.held = False
         await until(lambda: len(self.kept() - before) == 1, f"{self.what}: the review is kept")
-        [identity] = self.kept() - before
+        self.check(self.kept() - before == {identity}, f"another review was started: {self.kept() - before}")
         whole = await self.ended(identity)
         self.check((whole["outcome"], whole["ended"]) == ("incomplete", "interrupted"), f"cancelled: {whole['outcome']}, {whole['reasons']}")
         self.check(len(whole["findings"]) == 1, f"cancelled: {whole['findings']}")

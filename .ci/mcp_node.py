@@ -49,7 +49,7 @@ LEFT_OUT_BY_NAME = {
 ASKED = [
     (["tools/list"], "read_file_part"), (["resources/list"], "review://status"), (["resources/templates/list"], "review://{id}"),
     (["prompts/list"], "explain_finding"), (["resources/read", "--uri", "review://status"], "version"),
-    (["prompts/get", "--prompt-name", "review", "--prompt-args", "target=main"], "present_review"),
+    (["prompts/get", "--prompt-name", "review_change", "--prompt-args", "target=main"], "present_review"),
     (["tools/call", "--tool-name", "read_file_part", "--tool-arg", "file_path=src/cart.py", "start_line=1"], "discount"),
     (["tools/call", "--tool-name", "search_in_files", "--tool-arg", "pattern=NUMBER = 7$"], "src/part_07.py"),
     (["tools/call", "--tool-name", "list_files", "--tool-arg", "directory=src"], "src/cart.py"),

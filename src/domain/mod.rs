@@ -7,6 +7,7 @@ pub mod batch;
 pub mod build;
 pub mod change;
 pub mod claim;
+pub mod client_files;
 pub mod day;
 pub mod diagnostic;
 pub mod dismissal;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::answer_size::{ANSWER_CHARS, size};
 use super::tool::{CallProgress, McpTool, McpToolCall, McpToolResult};
 use super::tool_selection::ToolSelection;
 use crate::app::{
@@ -35,7 +36,7 @@ impl ServerFixture {
         Self::with_model("ollama/silent", false)
     }
 
-    fn with_model(model: &str, allow_write: bool) -> Self {
+    pub(super) fn with_model(model: &str, allow_write: bool) -> Self {
         let root = tempfile::tempdir().unwrap();
         let base = root.path().canonicalize().unwrap();
         let (folder, state) = (base.join("shop"), base.join("state"));
@@ -98,6 +99,7 @@ impl ServerFixture {
             service: Arc::clone(&self.service),
             connection: ClientConnection::Process,
             progress: CallProgress(None),
+            room: ANSWER_CHARS,
             cancelled,
         }
     }
@@ -105,6 +107,7 @@ impl ServerFixture {
     /// Calls a tool and checks the fields of its result against its schema.
     pub(super) async fn call_tool(&self, tool: &McpTool, input: Value) -> McpToolResult {
         let answer = (tool.call)(self.call(tool, input)).await;
+        assert!(size(&answer) <= ANSWER_CHARS, "{} characters", size(&answer));
         if let Some(fields) = &answer.structured {
             let schema = (tool.output)(tool.name);
             assert!(jsonschema::draft202012::meta::is_valid(&schema), "{schema:#}");

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::{self, Service};
 
+mod answer_size;
 #[cfg(test)]
 mod fixture;
 mod prompts;

@@ -29,6 +29,8 @@ pub(super) struct McpTool {
     pub(super) hints: fn(offer: &ToolSelection) -> ToolHints,
     /// The tool that this is an alias of: permission for that one includes this one.
     pub(super) alias_of: Option<&'static str>,
+    /// `true` if clients that load tools when they are searched for should load it at once.
+    pub(super) is_first: bool,
     /// `true` if it is offered by default.
     pub(super) by_default: bool,
     /// The word in `--tools` that offers it together with others.
@@ -65,6 +67,8 @@ pub(super) struct McpToolCall {
     pub(super) connection: ClientConnection,
     /// The progress reporter; does nothing if the client did not ask for progress.
     pub(super) progress: CallProgress,
+    /// The characters that the answer may have.
+    pub(super) room: usize,
     /// Set when the client cancels the call.
     pub(super) cancelled: CancellationToken,
 }

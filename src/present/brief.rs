@@ -26,15 +26,11 @@ const TITLE: usize = 120;
 
 /// Renders the outcome, the change, the worst findings with their places, and what was not reviewed; at most 25 lines.
 pub fn brief(review: &Review) -> String {
-    let change = &review.change;
-    let size = digest::size(change).join(", ");
     let mut lines = vec![
         format!("{}.", digest::verdict(review)),
-        format!("{} {} ({size}), {}.", change.repository, digest::change_names(change), digest::reviewer(review)),
+        format!("{} {}, {}.", review.change.repository, change(review), reviewer(review)),
     ];
-    if let Some((name, title)) = digest::pull(change) {
-        lines.push(format!("Pull request {name}: {title}"));
-    }
+    lines.extend(pull(review));
     if review.outcome != ReviewOutcome::Complete {
         let reasons = review.reasons.iter().take(REASONS).map(|reason| reason.trim_end_matches('.'));
         let reasons = reasons.collect::<Vec<_>>().join("; ");
@@ -50,22 +46,46 @@ pub fn brief(review: &Review) -> String {
         lines.push(format!("{}:", digest::ALSO_NOTICED));
         lines.extend(list(&also, ALSO));
     }
-    let told = |label: &&str| {
+    lines.extend(remarks(review));
+    lines.iter().map(|line| line_of(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Describes the change with its size: `main → feature (3f2a9c1d00) (1 commit, 1 file, +2 -1)`.
+pub fn change(review: &Review) -> String {
+    let size = digest::size(&review.change).join(", ");
+    line_of(&format!("{} ({size})", digest::change_names(&review.change)))
+}
+
+/// Names the pull request of the change, with its title.
+pub fn pull(review: &Review) -> Option<String> {
+    digest::pull(&review.change).map(|(name, title)| line_of(&format!("Pull request {name}: {title}")))
+}
+
+/// Describes the reviewer with its time, tokens and cost.
+pub fn reviewer(review: &Review) -> String {
+    line_of(&digest::reviewer(review))
+}
+
+/// Lists what was withheld, skipped, limited or noted; at most five lines.
+pub fn remarks(review: &Review) -> Vec<String> {
+    let is_listed = |label: &&str| {
         matches!(
             *label,
             "text checks" | "in part" | "skipped" | "withheld" | "second look" | "limits" | "dismissed" | "notes"
         )
     };
-    let rows: Vec<_> = digest::receipt(review).into_iter().filter(|row| told(&row.label)).collect();
-    for row in rows.iter().take(ROWS) {
-        lines.push(format!("{}: {}", row.label, row.render(str::to_owned, str::to_owned)));
-    }
-    if rows.len() > ROWS {
-        lines.push(format!("and {} more remarks on what was not looked at or not shown", rows.len() - ROWS));
-    }
+    let rows: Vec<_> = digest::receipt(review).into_iter().filter(|row| is_listed(&row.label)).collect();
+    let shown =
+        rows.iter().take(ROWS).map(|row| format!("{}: {}", row.label, row.render(str::to_owned, str::to_owned)));
+    let more = rows.len().saturating_sub(ROWS);
+    let more = (more > 0).then(|| format!("and {more} more remarks on what was not looked at or not shown"));
     // How an assistant includes uncommitted work is said by the tool that it called.
-    lines.extend(digest::text_checks(review));
-    lines.iter().map(|line| shorten(&strip_line(line), LINE)).collect::<Vec<_>>().join("\n")
+    shown.chain(more).chain(digest::text_checks(review)).map(|line| line_of(&line)).collect()
+}
+
+/// Renders a line without control characters, and not too long.
+fn line_of(text: &str) -> String {
+    shorten(&strip_line(text), LINE)
 }
 
 /// Lists at most `most` groups of equal findings, and counts the rest.

@@ -9,7 +9,7 @@
 
 pub mod annotations;
 pub mod batch;
-mod brief;
+pub mod brief;
 pub mod build;
 mod columns;
 pub mod delivery;

@@ -74,6 +74,7 @@ mod impact;
 mod incremental;
 mod leads;
 mod lsp;
+mod mcp_assistants;
 mod mcp_http;
 mod mcp_pulls;
 mod mcp_reviews;

@@ -28,7 +28,7 @@ fn reviewed(client: &mut Client, mut input: Value) -> Value {
 
 /// The words of the prompt `review`.
 fn prompted(client: &mut Client, arguments: &Value) -> String {
-    let result = client.result("prompts/get", json!({ "name": "review", "arguments": arguments }));
+    let result = client.result("prompts/get", json!({ "name": "review_change", "arguments": arguments }));
     result["messages"][0]["content"]["text"].as_str().unwrap().to_owned()
 }
 
@@ -69,7 +69,8 @@ fn nothing_committed_is_no_pass_where_something_is_uncommitted() {
     assert_eq!(answer["isError"], true, "{answer}");
     let note = answer["structuredContent"]["note"].as_str().unwrap();
     assert!(note.starts_with("There was nothing to review.") && note.contains("1 uncommitted file is not"), "{note}");
-    let (_, told) = client.error("prompts/get", json!({ "name": "review", "arguments": { "target": "feature" } }));
+    let (_, told) =
+        client.error("prompts/get", json!({ "name": "review_change", "arguments": { "target": "feature" } }));
     assert!(told.contains("or uncommitted (1 file), staged"), "{told}");
     let listed = client.tool("findings", json!({}));
     assert_eq!((&listed["outcome"], &listed["total"]), (&json!("complete"), &json!(0)));
@@ -109,7 +110,7 @@ fn errors_name_fields_and_no_flags_of_a_command_line() {
         client.close();
     }
     let (_program, mut client) = served(&empty);
-    let (_, told) = client.error("prompts/get", json!({ "name": "review", "arguments": {} }));
+    let (_, told) = client.error("prompts/get", json!({ "name": "review_change", "arguments": {} }));
     assert!(told.contains("`target` can be staged or uncommitted") && !told.contains("--"), "{told}");
     client.close();
 }
@@ -159,4 +160,95 @@ fn whoever_names_no_client_is_told_which_there_are() {
     let ran = Program::in_folder(repo.root()).words("mcp install").ended(2);
     assert_eq!(ran.text(), "");
     insta::assert_snapshot!("clients", ran.stderr);
+}
+
+#[test]
+fn a_prompt_has_a_name_of_its_own_and_takes_what_people_type() {
+    let repo = branch();
+    let (_program, mut client) = served(&repo);
+    let named: Vec<Value> = client.result("prompts/list", json!({}))["prompts"].as_array().unwrap().clone();
+    assert_eq!(named.iter().map(|one| &one["name"]).collect::<Vec<_>>(), ["review_change", "explain_finding"]);
+    // The older name, and arguments that there are not.
+    for (name, arguments) in [("review", json!({})), ("review_change", json!({ "depth": 3, "more": ["x"] }))] {
+        let result = client.result("prompts/get", json!({ "name": name, "arguments": arguments }));
+        assert!(text_of(&result).contains("a.py"), "{name}: {result}");
+    }
+    let message = prompted(&mut client, &json!({ "target": "error handling", "focus": "and names" }));
+    assert!(message.contains("\n\nerror handling and names\n"), "{message}");
+    assert!(message.contains("\"error handling\" names no branch or commit here"), "{message}");
+    assert!(message.contains("a.py"), "the change is reviewed all the same: {message}");
+    for (target, said) in [("main..nowhere", "unknown revision \"nowhere\""), ("-x", "is not a revision")] {
+        let (_, error) =
+            client.error("prompts/get", json!({ "name": "review_change", "arguments": { "target": target } }));
+        assert!(error.contains(said), "{target}: {error}");
+    }
+    client.close();
+}
+
+fn text_of(prompt: &Value) -> &str {
+    prompt["messages"][0]["content"]["text"].as_str().unwrap()
+}
+
+#[test]
+fn a_placeholder_gives_the_prompt_without_a_change() {
+    let repo = branch();
+    let (_program, mut client) = served(&repo);
+    let message = prompted(&mut client, &json!({ "target": "$1", "focus": "$2" }));
+    for part in ["$1...HEAD", "\n\n$2\n", "`read_diff`", "present_review", "review present --show last"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert!(!message.contains("a.py"), "{message}");
+    let plain = prompted(&mut client, &json!({ "target": "main" }));
+    assert!(plain.contains("review present --show last"), "{plain}");
+    client.close();
+}
+
+#[test]
+fn the_file_that_sets_a_client_up_is_no_work_that_was_left_out() {
+    let repo = branch();
+    let program = Program::in_folder(repo.root());
+    program.words("mcp install --client claude-code --write").ended(0);
+    assert!(repo.root().join(".mcp.json").exists());
+    let mut client = Client::stdio(&program, "--no-model", LATEST);
+    let clean = reviewed(&mut client, json!({}));
+    assert_eq!(clean["structuredContent"].get("note"), None, "{clean}");
+    repo.write(".mcp.json", "{ \"mcpServers\": { \"other\": { \"command\": \"other\" } } }\n");
+    let dirty = reviewed(&mut client, json!({}));
+    assert!(text(&dirty).contains("1 uncommitted file is not part"), "{dirty}");
+    client.close();
+}
+
+#[test]
+fn whoever_sets_a_client_up_is_told_what_reaches_the_server() {
+    let repo = branch();
+    let program = Program::in_folder(repo.root());
+    let keyed = Program::in_folder(repo.root()).with("OPENAI_API_KEY", "x");
+    for (client, said) in [
+        ("claude-code", "--allowedTools mcp__review"),
+        ("codex", "[mcp_servers.review.tools.review] with approval_mode = \"approve\""),
+        ("gemini-cli", "GEMINI_CLI_TRUST_WORKSPACE=true"),
+        ("opencode", "opencode mcp list"),
+        ("qwen-code", "allow the server"),
+        ("cline", "-C"),
+    ] {
+        let ran = program.words(&format!("mcp install --client {client}")).ended(0);
+        let all = format!("{}{}", ran.text(), ran.stderr);
+        assert!(all.contains(said), "{client}: {all}");
+        assert!(all.contains("no key reaches the server"), "{client}: {all}");
+        let ran = keyed.words(&format!("mcp install --client {client}")).ended(0);
+        assert!(ran.stderr.contains("OPENAI_API_KEY reaches the server"), "{client}: {}", ran.stderr);
+        let ran = keyed.words(&format!("mcp install --client {client} -- --no-model")).ended(0);
+        assert!(!ran.stderr.contains("reaches the server"), "{client}: {}", ran.stderr);
+    }
+    let codex = program.words("mcp install --client codex").ended(0);
+    assert!(codex.text().contains("env_vars = [\"ANTHROPIC_API_KEY\""), "{}", codex.text());
+    let gemini = program.words("mcp install --client gemini-cli").ended(0);
+    assert!(gemini.text().contains("\"OPENAI_API_KEY\": \"$OPENAI_API_KEY\""), "{}", gemini.text());
+    // A reference that a client passed on as it is, is no key.
+    let unset = Program::in_folder(repo.root()).with("OPENAI_API_KEY", "$OPENAI_API_KEY");
+    let mut client = Client::stdio(&unset, "", LATEST);
+    let answer = reviewed(&mut client, json!({}));
+    assert_eq!(answer["structuredContent"]["engine"], "rules", "{answer}");
+    assert!(text(&answer).contains("No key of a model is in this server's environment"), "{answer}");
+    client.close();
 }

@@ -51,7 +51,7 @@ fn every_version_of_the_protocol_is_spoken_by_its_own_schema() {
             ("resources/templates/list", json!({}), "ListResourceTemplatesResult"),
             ("resources/read", json!({ "uri": "review://status" }), "ReadResourceResult"),
             ("prompts/list", json!({}), "ListPromptsResult"),
-            ("prompts/get", json!({ "name": "review", "arguments": { "target": "main" } }), "GetPromptResult"),
+            ("prompts/get", json!({ "name": "review_change", "arguments": { "target": "main" } }), "GetPromptResult"),
         ];
         let named = json!({ "ref": { "type": "ref/prompt", "name": "review" }, "argument": { "name": "target", "value": "m" } });
         asked.push(("completion/complete", named, "CompleteResult"));
@@ -222,7 +222,7 @@ fn controls_of_the_repository_reach_no_client() {
         client.call("search_in_files", json!({ "pattern": "x = 1" })),
         client.call("read_diff", json!({ "file_path": "odd.py" })),
         client.call("present_review", json!({ "content": "# \u{1b}[31mred\n" })),
-        client.result("prompts/get", json!({ "name": "review", "arguments": { "target": "main" } })),
+        client.result("prompts/get", json!({ "name": "review_change", "arguments": { "target": "main" } })),
     ];
     for result in &asked {
         is_harmless(result);
@@ -250,8 +250,8 @@ fn controls_that_a_client_was_led_to_say_do_not_come_back() {
             ("tools/call", json!({ "name": odd })),
             ("tools/call", json!({ "name": { odd: odd } })),
             ("prompts/get", json!({ "name": odd })),
-            ("prompts/get", json!({ "name": "review", "arguments": { "target": odd } })),
-            ("prompts/get", json!({ "name": "review", "arguments": { odd: [odd] } })),
+            ("prompts/get", json!({ "name": "review_change", "arguments": { "target": odd } })),
+            ("prompts/get", json!({ "name": "review_change", "arguments": { odd: [odd] } })),
             ("prompts/get", json!({ "name": "explain_finding", "arguments": { "finding": odd, "id": odd } })),
             ("resources/list", json!({ "cursor": odd })),
             ("completion/complete", reference(json!({ "type": "ref/prompt", "name": "review" }))),
@@ -378,20 +378,29 @@ fn kept(program: &Program) -> Value {
 }
 
 #[test]
-fn a_call_that_is_cancelled_stops_its_review_and_keeps_what_was_found() {
+fn a_call_that_is_cancelled_leaves_its_review_running_until_it_is_stopped() {
     let repo = shop();
     for (name, era) in [("mcp_cancel_session", ERAS[0]), ("mcp_cancel_stateless", ERAS[1])] {
         let (talk, mut client) = hanging(&repo, name, era);
-        let id = client
-            .begin("tools/call", json!({ "name": "review", "arguments": { "target": "main", "wait_seconds": 600 } }));
+        let call = json!({ "name": "review", "arguments": { "target": "main", "wait_seconds": 600 } });
+        let request = client.begin("tools/call", call);
         talk.server.wait_for(2);
-        client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
+        client
+            .say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": request } }));
+        // The same change joins the review that goes on.
+        let running = client.tool("review", json!({ "target": "main", "wait_seconds": 0 }));
+        assert_eq!((&running["state"], &running["total"]), (&json!("running"), &json!(1)), "{running}");
+        let listed = text(&client.call("findings", json!({}))).to_owned();
+        assert!(
+            listed.contains(&format!("the review {} is still running", running["id"].as_str().unwrap())),
+            "{listed}"
+        );
+        client.tool("review", json!({ "id": running["id"], "cancel": true, "wait_seconds": 45 }));
         let review = kept(&talk.program);
         assert_eq!((&review["outcome"], &review["ended"]), (&json!("incomplete"), &json!("interrupted")), "{review}");
-        assert_eq!(review["findings"].as_array().unwrap().len(), 1);
-        client.tool("list_files", json!({}));
+        assert_eq!((review["findings"].as_array().unwrap().len(), &review["id"]), (1, &running["id"]));
         assert!(
-            !client.heard.iter().any(|one| one["id"] == id),
+            !client.heard.iter().any(|one| one["id"] == request),
             "a cancelled request was answered: {:?}",
             client.heard
         );

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use review_runner::app::{Cancel, Overrides, Service};
+use review_runner::tools::ToolLimits;
 use serde_json::{Value, json};
 
 use crate::support::service::{call, service, told};
@@ -405,7 +406,14 @@ fn fifty_calls_at_once_are_all_answered() {
                     2 => ("list_files", json!({})),
                     _ => ("read_file_part", json!({ "file_path": format!("d{}/f{n}.txt", n % 9) })),
                 };
-                let call = Arc::clone(&service).call_tool_in_turn(name.to_owned(), None, None, input, Cancel::never());
+                let call = Arc::clone(&service).call_tool_in_turn(
+                    name.to_owned(),
+                    None,
+                    None,
+                    input,
+                    ToolLimits::default(),
+                    Cancel::never(),
+                );
                 (name, tokio::spawn(call))
             })
             .collect();

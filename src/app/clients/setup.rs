@@ -8,11 +8,14 @@ use serde_json::{Map, Value, json};
 use super::ClientCommand;
 use super::ClientFile;
 use super::ClientFormat;
+use super::JsonEntry;
+use super::KeyPassing;
 use super::McpClient;
 use super::SetupScope;
 use super::folders::ClientFolders;
 use super::json as json_file;
 use super::toml as toml_file;
+use crate::llm::{self, ProviderHead};
 use crate::sys::files::{self, FileError};
 use crate::sys::repo::Repo;
 
@@ -31,6 +34,8 @@ pub struct SetupRequest {
     pub project: PathBuf,
     /// Flags of the server.
     pub flags: Vec<String>,
+    /// The variables with keys of models that are set here.
+    pub keys: Vec<String>,
 }
 
 /// The configuration to make.
@@ -116,7 +121,7 @@ pub fn setup(wanted: &SetupRequest, folders: Option<&ClientFolders>) -> Result<C
         SetupScope::User => user_file(client, folders)?,
     };
     let arguments = arguments(wanted);
-    let entry = entry(client.shape, &wanted.program, &arguments);
+    let entry = entry(client, &wanted.program, &arguments);
     let alone = match client.shape {
         ClientFormat::Json { servers, .. } => json_file::render_entry(servers, name, &entry),
         ClientFormat::Toml { servers } => toml_file::render_entry(servers, name, &entry),
@@ -176,17 +181,84 @@ fn notes(wanted: &SetupRequest) -> Vec<String> {
         ));
     }
     notes.push(wanted.client.then.to_owned());
+    notes.extend(wanted.client.unattended.map(|text| text.replace("NAME", &wanted.name)));
+    notes.extend(key_note(wanted));
     notes
 }
 
-fn entry(shape: ClientFormat, program: &str, arguments: &[String]) -> Value {
+fn entry(client: &McpClient, program: &str, arguments: &[String]) -> Value {
     let mut fields = Map::new();
-    if let ClientFormat::Json { says_type: true, .. } = shape {
-        fields.insert("type".to_owned(), json!("stdio"));
+    let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    match client.shape {
+        ClientFormat::Json { entry: JsonEntry::Local, .. } => {
+            set("type", json!("local"));
+            let words: Vec<&str> = [program].into_iter().chain(arguments.iter().map(String::as_str)).collect();
+            set("command", json!(words));
+        }
+        ClientFormat::Json { entry, .. } => {
+            if entry == JsonEntry::Typed {
+                set("type", json!("stdio"));
+            }
+            set("command", json!(program));
+            set("args", json!(arguments));
+        }
+        ClientFormat::Toml { .. } => {
+            set("command", json!(program));
+            set("args", json!(arguments));
+        }
     }
-    fields.insert("command".to_owned(), json!(program));
-    fields.insert("args".to_owned(), json!(arguments));
+    match client.keys {
+        KeyPassing::Listed(field) => {
+            let addresses = model_heads().map(|head| head.base_variable);
+            let names: Vec<&str> = key_variables().chain(addresses).collect();
+            set(field, json!(names));
+        }
+        KeyPassing::Referenced(field) => {
+            let references: Map<String, Value> =
+                key_variables().map(|name| (name.to_owned(), json!(format!("${name}")))).collect();
+            set(field, references.into());
+        }
+        KeyPassing::Inherited | KeyPassing::Unavailable => {}
+    }
     Value::Object(fields)
+}
+
+/// The providers whose key makes one of their models the reviewer, without being named.
+fn model_heads() -> impl Iterator<Item = ProviderHead> {
+    llm::heads().into_iter().filter(|head| head.taken_when_found)
+}
+
+/// The variables with the keys of these providers.
+pub fn key_variables() -> impl Iterator<Item = &'static str> {
+    model_heads().map(|head| head.key_variable)
+}
+
+/// Notes whether a key reaches the server, and what follows from it; `None` if no model reviews anyway.
+fn key_note(wanted: &SetupRequest) -> Option<String> {
+    let title = wanted.client.title;
+    if wanted.flags.iter().any(|flag| flag == "--no-model") {
+        return None;
+    }
+    let settings = "api_key in your settings file (docs/models.md)";
+    let set = wanted.keys.join(", ");
+    Some(match wanted.client.keys {
+        KeyPassing::Unavailable => {
+            format!(
+                "{title} may not have the variables of your shell: without one with a key, or {settings}, the built-in rules review"
+            )
+        }
+        _ if wanted.keys.is_empty() => {
+            let names = key_variables().collect::<Vec<_>>().join(", ");
+            format!(
+                "no key reaches the server in a variable ({names}): without one, or {settings}, the built-in rules review"
+            )
+        }
+        KeyPassing::Inherited | KeyPassing::Listed(_) | KeyPassing::Referenced(_) => {
+            format!(
+                "{set} reaches the server: the tool review sends code to that model and spends on the key; `-- --no-model` rules it out"
+            )
+        }
+    })
 }
 
 fn own_command(command: ClientCommand, wanted: &SetupRequest, arguments: &[String]) -> Option<String> {

@@ -72,7 +72,10 @@ fn same(found: &Item, wanted: &Table) -> bool {
     let texts = |item: &Item| -> Option<Vec<String>> {
         item.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
     };
-    found.len() == wanted.len()
+    // Clients add an `env` without variables.
+    let is_empty = |item: &Item| item.as_table_like().is_some_and(TableLike::is_empty);
+    let added = usize::from(found.get("env").is_some_and(is_empty) && wanted.get("env").is_none());
+    found.len() == wanted.len() + added
         && wanted.iter().all(|(key, item)| {
             found.get(key).is_some_and(|other| text(other) == text(item) && texts(other) == texts(item))
         })
@@ -111,8 +114,10 @@ mod tests {
 
     #[test]
     fn another_entry_of_the_name_is_kept_unless_told() {
-        let again = set(&added(""), "mcp_servers", "review", &entry(), false).unwrap();
-        assert_eq!(again, EditOutcome::Same);
+        for more in ["", "[mcp_servers.review.env]\n", "env = {}\n"] {
+            let again = set(&(added("") + more), "mcp_servers", "review", &entry(), false).unwrap();
+            assert_eq!(again, EditOutcome::Same, "{more}");
+        }
         let theirs =
             "[mcp_servers.review]\ncommand = \"other\"\nargs = [\"mcp\"]\n[mcp_servers.review.env]\nA = \"1\"\n";
         assert_eq!(set(theirs, "mcp_servers", "review", &entry(), false).unwrap(), EditOutcome::Taken);

@@ -79,6 +79,7 @@ fn stays_inside(path: &Path, project: &Path) -> Result<(), ClientError> {
 #[cfg(test)]
 mod tests {
     use super::super::CLIENTS;
+    use super::super::ClientFile;
     use super::super::McpClient;
     use super::super::SetupScope;
     use super::super::folders::ClientFolders;
@@ -94,6 +95,7 @@ mod tests {
             program: "review".into(),
             project: project.to_owned(),
             flags: Vec::new(),
+            keys: Vec::new(),
         }
     }
 
@@ -127,7 +129,7 @@ mod tests {
     #[test]
     fn a_file_is_made_then_left_alone_and_another_entry_is_not_taken_away() {
         let root = tempfile::tempdir().unwrap();
-        for client in CLIENTS.iter().filter(|client| client.name != "claude-code") {
+        for client in CLIENTS.iter().filter(|client| client.user != ClientFile::Its) {
             let mut wanted = wanted(client.name, SetupScope::User, root.path());
             let made = setup(&wanted, Some(&folders(root.path()))).unwrap();
             let path = made.file.clone().unwrap().0;

@@ -11,7 +11,7 @@ use crate::domain::event::NullEventSink;
 use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::{Repo, RepoPool};
-use crate::tools::{ToolOutcome, Toolbox};
+use crate::tools::{ToolLimits, ToolOutcome, Toolbox};
 
 /// A tool call by hand.
 #[derive(Debug, Clone)]
@@ -47,6 +47,7 @@ pub fn call_tool(call: &ManualToolCall, around: &ProcessEnv, cancel: &Cancel) ->
         flags,
         settings_from_worktree: request.settings_from_worktree,
         asking: UncommittedRequest::ByFlag,
+        limits: ToolLimits::default(),
     };
     view.call(&request.scope, name, input, cancel)
 }

@@ -96,6 +96,8 @@ pub(in crate::app) struct RepositoryView<'a> {
     pub(in crate::app) settings_from_worktree: bool,
     /// The way in which a caller requests uncommitted changes.
     pub(in crate::app) asking: UncommittedRequest,
+    /// The size limits of an answer.
+    pub(in crate::app) limits: ToolLimits,
 }
 
 impl RepositoryView<'_> {
@@ -127,7 +129,7 @@ impl RepositoryView<'_> {
             cancel: cancel.clone(),
             builds: None,
             languages: None,
-            limits: ToolLimits::default(),
+            limits: self.limits,
         };
         let outcome = Toolbox::new(context).call(name, input.clone());
         if looks != TreeNeeds::AtTreeFirst || outcome.error != Some(ErrorKind::FileNotFound) {
@@ -207,7 +209,7 @@ impl RepositoryView<'_> {
             cancel: cancel.clone(),
             builds: None,
             languages: None,
-            limits: ToolLimits::default(),
+            limits: self.limits,
         })
     }
 

@@ -29,10 +29,11 @@ use crate::domain::finding::Finding;
 use crate::domain::request::{InvalidScope, ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
 use crate::git::{self, GitError};
-use crate::prompt::{AssistantVars, FindingVars, PromptError, UntrustedText};
+use crate::prompt::{AssistantVars, ChangeVars, FindingVars, PromptError, UntrustedText};
 use crate::review;
 use crate::sys::cancel::Cancel;
 use crate::sys::repo::Repo;
+use crate::sys::repo_error::RepoError;
 
 /// Token limit of a message about a change, besides the person's own words.
 const ROOM: u64 = 12_000;
@@ -115,8 +116,48 @@ impl Service {
     /// Builds the message with which an assistant reviews a change of the server's repository itself.
     ///
     /// `target` is the base to compare `HEAD` with (found automatically if `None`), or `uncommitted`, `staged`, `A..B` or `A...B`; `focus`
-    /// is the aspect that matters most to the person.
+    /// is the aspect that matters most to the person. A target that names no revision is taken as the focus: clients split what a person
+    /// types into arguments. A placeholder of a client's command (`$1`) gives a message without a change.
     pub fn brief_review(
+        &self,
+        target: Option<&str>,
+        focus: Option<&str>,
+        cancel: &Cancel,
+    ) -> Result<String, BriefingError> {
+        if let Some(target) = target.filter(|target| is_placeholder(target)) {
+            return self.brief_placeholder(target, focus);
+        }
+        let error = match self.brief_change(target, focus, cancel) {
+            Err(error) if is_unknown_revision(&error) => error,
+            other => return other,
+        };
+        let Some(words) = target.filter(|target| !target.contains("..")) else { return Err(error) };
+        let both = format!("{words} {}", focus.unwrap_or_default());
+        let Ok(message) = self.brief_change(None, Some(&both), cancel) else { return Err(error) };
+        let note = format!(
+            "{} names no branch or commit here, so it was taken as the focus. Say so in the chat.",
+            json!(words)
+        );
+        Ok(format!("{}\n\n{note}\n", message.trim_end()))
+    }
+
+    /// Builds the message for a target that the client fills in later: the assistant reads the change itself.
+    fn brief_placeholder(&self, target: &str, focus: Option<&str>) -> Result<String, BriefingError> {
+        let at = format!("{target}...HEAD");
+        let text = format!(
+            "It is not in this message. `read_diff` of `.` with `\"at\": \"{at}\"` lists its files. If nothing stands before the dots there, leave `at` \
+             out; if a whole change does (`uncommitted`, `staged`, `A..B`), give that alone."
+        );
+        let vars =
+            AssistantVars { at, focus: focus.unwrap_or_default().trim().to_owned(), instructions: String::new() };
+        let change = ChangeVars { change: UntrustedText::new(text), ..ChangeVars::default() };
+        let settings = settings::resolve(None, &self.options.flags, &self.around)?.settings;
+        let repo = self.roots().open(self.roots().start()).ok();
+        instructions::check_prompts(&settings, repo.as_ref())?;
+        Ok(prompts::load(settings.prompts.as_deref())?.assistant_review(&change, &vars)?)
+    }
+
+    fn brief_change(
         &self,
         target: Option<&str>,
         focus: Option<&str>,
@@ -195,7 +236,7 @@ impl Service {
     }
 
     /// The repository folder of a review; the server's if the run has none on record.
-    fn folder_of(&self, id: RunId) -> Result<PathBuf, AppError> {
+    pub fn folder_of(&self, id: RunId) -> Result<PathBuf, AppError> {
         let here = self.snapshot(id).map(|snapshot| snapshot.folder);
         let kept = || saved_runs::record(&self.around, id).ok().and_then(|record| record.folder);
         match here.or_else(kept) {
@@ -234,6 +275,21 @@ impl Service {
         let findings = found.iter().flat_map(|review| &review.findings).map(|finding| finding.id.0.clone());
         findings.filter(|id| id.starts_with(typed)).take(MOST_VALUES).collect()
     }
+}
+
+/// Checks whether a target is the placeholder of an argument: `$1`.
+fn is_placeholder(target: &str) -> bool {
+    target.trim().strip_prefix('$').is_some_and(|digit| matches!(digit.as_bytes(), [b'1'..=b'9']))
+}
+
+fn is_unknown_revision(error: &BriefingError) -> bool {
+    matches!(
+        error,
+        BriefingError::App(
+            AppError::Git(GitError::Repo(RepoError::UnknownRevision(..)))
+                | AppError::Repo(RepoError::UnknownRevision(..))
+        )
+    )
 }
 
 fn uncommitted_words(count: usize) -> String {

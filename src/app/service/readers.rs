@@ -22,7 +22,7 @@ use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::files::{self, FileIdentity};
 use crate::sys::repo::{Repo, RepoPool};
 use crate::sys::repo_error::RepoError;
-use crate::tools::{ErrorKind, ToolFault, ToolOutcome};
+use crate::tools::{ErrorKind, ToolFault, ToolLimits, ToolOutcome};
 use crate::workspace::WorkspaceError;
 
 /// Time limit for a call; the settings can shorten it.
@@ -117,7 +117,19 @@ impl Service {
         input: Value,
         cancel: &Cancel,
     ) -> ToolOutcome {
-        match self.look(name, repo, at, input, &cancel.with_deadline(LONGEST)) {
+        self.call_tool_within(name, (repo, at), input, ToolLimits::default(), cancel)
+    }
+
+    /// Calls it likewise, with an answer of this size at most.
+    fn call_tool_within(
+        &self,
+        name: &str,
+        place: (Option<&str>, Option<&str>),
+        input: Value,
+        limits: ToolLimits,
+        cancel: &Cancel,
+    ) -> ToolOutcome {
+        match self.look(name, place, input, limits, &cancel.with_deadline(LONGEST)) {
             Ok(outcome) if outcome.error == Some(ErrorKind::Stopped) => stopped(cancel).into(),
             Ok(outcome) => outcome,
             Err(error) => fault(&error, cancel).into(),
@@ -133,12 +145,14 @@ impl Service {
         repo: Option<String>,
         at: Option<String>,
         input: Value,
+        limits: ToolLimits,
         cancel: Cancel,
     ) -> ToolOutcome {
         self.watch();
         let (workers, limit, watched) = (self.workers.clone(), cancel.with_deadline(LONGEST), cancel.clone());
-        let called = workers
-            .run("the call", &limit, move || self.call_tool(&name, repo.as_deref(), at.as_deref(), input, &watched));
+        let called = workers.run("the call", &limit, move || {
+            self.call_tool_within(&name, (repo.as_deref(), at.as_deref()), input, limits, &watched)
+        });
         match called.await {
             Ok(outcome) => outcome,
             Err(BlockingFailure::Abandoned { .. }) => stopped(&cancel).into(),
@@ -149,9 +163,9 @@ impl Service {
     fn look(
         &self,
         name: &str,
-        repo: Option<&str>,
-        at: Option<&str>,
+        (repo, at): (Option<&str>, Option<&str>),
         input: Value,
+        limits: ToolLimits,
         cancel: &Cancel,
     ) -> Result<ToolOutcome, AppError> {
         let folder = self.roots.folder(repo.map(Path::new))?;
@@ -179,6 +193,7 @@ impl Service {
             flags: &self.options.flags,
             settings_from_worktree: false,
             asking: UncommittedRequest::ByField,
+            limits,
         };
         view.call(&scope, name, input, cancel)
     }

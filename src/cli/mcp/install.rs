@@ -63,6 +63,7 @@ pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppE
         program: args.command.unwrap_or_else(|| clients::program_name(scope)),
         project: clients::project(&args.place.directory)?,
         flags: args.flags,
+        keys: set_keys(),
     };
     let setup = clients::setup(&wanted, ClientFolders::of_this_process().as_ref())?;
     if args.write {
@@ -81,6 +82,12 @@ pub(super) fn run(args: InstallArgs, console: &Console) -> Result<ExitCode, AppE
         console.print_to_stderr(&strip_line(&format!("review: {note}")));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Names the variables with keys of models that are set.
+fn set_keys() -> Vec<String> {
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    clients::key_variables().filter(is_set).map(str::to_owned).collect()
 }
 
 /// Lists the clients, with the command for each.

@@ -7,6 +7,7 @@ use crate::app::{Cancel, Service};
 
 pub(super) const PROMPT: Prompt = Prompt {
     name: "explain_finding",
+    alias: None,
     title: "Explain a finding",
     description: "Explain one finding of a review, judge it against the code, and propose the fix",
     arguments: &[

@@ -10,6 +10,8 @@ use crate::app::Service;
 /// A prompt with which a person starts an assistant's work.
 pub(super) struct Prompt {
     pub(super) name: &'static str,
+    /// An older name, which is not listed.
+    pub(super) alias: Option<&'static str>,
     /// Its display name.
     pub(super) title: &'static str,
     /// Its purpose.
@@ -33,6 +35,11 @@ pub(super) struct Argument {
 }
 
 pub(super) const PROMPTS: &[Prompt] = &[review::PROMPT, explain_finding::PROMPT];
+
+/// Finds a prompt by its name or its older one.
+pub(super) fn find(name: &str) -> Option<&'static Prompt> {
+    PROMPTS.iter().find(|prompt| prompt.name == name || prompt.alias == Some(name))
+}
 
 /// Returns a value that was given and is not blank.
 fn non_blank<'v>(values: &'v BTreeMap<String, String>, name: &str) -> Option<&'v str> {

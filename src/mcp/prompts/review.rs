@@ -1,4 +1,4 @@
-//! The prompt `review`: an assistant reviews a change itself, with the tools of this server.
+//! The prompt `review_change`: an assistant reviews a change itself, with the tools of this server.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,9 @@ use super::{Argument, Prompt, non_blank};
 use crate::app::{Cancel, Service};
 
 pub(super) const PROMPT: Prompt = Prompt {
-    name: "review",
+    // Several clients have a command `review` of their own.
+    name: "review_change",
+    alias: Some("review"),
     title: "Review a change",
     description: "Review what this branch changes: read the code around it, check each claim, present the review",
     arguments: &[

@@ -8,6 +8,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
+use crate::mcp::answer_size;
 use crate::mcp::prompts::Prompt;
 use crate::mcp::pull_json;
 use crate::mcp::resources::{ListedResource, ReadFault, UriTemplate};
@@ -35,11 +36,38 @@ pub(super) fn tool(tool: &McpTool, offer: &ToolSelection, structure: bool) -> Wi
     }
     let wire = WireTool::new(tool.name, tool.description.clone(), object((tool.input)(tool.name, offer)))
         .with_annotations(annotations);
+    let wire = wire.with_meta(meta(tool));
     if structure { wire.with_title(tool.title).with_raw_output_schema(object((tool.output)(tool.name))) } else { wire }
 }
 
+/// Hints for clients that know them: the size of a result that is shown whole, and the tools that are never left for a search.
+fn meta(tool: &McpTool) -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.insert("anthropic/maxResultSizeChars".to_owned(), answer_size::LARGEST.into());
+    if tool.is_first {
+        meta.insert("anthropic/alwaysLoad".to_owned(), true.into());
+    }
+    meta
+}
+
+/// Removes the keyword `format`: the ones of integers are not in the standard, and validators of clients print a warning for each.
+fn without_formats(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            // A property of that name is a schema itself, and no text.
+            if fields.get("format").is_some_and(Value::is_string) {
+                fields.shift_remove("format");
+            }
+            fields.values_mut().for_each(without_formats);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_formats),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// Converts a schema; the rows hold JSON Schemas of objects, as a test checks.
-fn object(schema: Value) -> Arc<JsonObject> {
+fn object(mut schema: Value) -> Arc<JsonObject> {
+    without_formats(&mut schema);
     Arc::new(match schema {
         Value::Object(fields) => fields,
         _ => JsonObject::new(),
@@ -109,6 +137,26 @@ pub(super) fn read_error(fault: &ReadFault, uri: Option<&str>) -> ErrorData {
                 about.into_iter().filter(|(name, _)| name != "message").for_each(|(name, value)| data[name] = value);
             }
             ErrorData::internal_error(text, data)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_schema_has_a_keyword_that_validators_complain_of() {
+        let property = json!({ "properties": { "format": { "type": "integer", "format": "uint32", "minimum": 0 } } });
+        let expected = json!({ "properties": { "format": { "type": "integer", "minimum": 0 } } });
+        assert_eq!(Value::Object(JsonObject::clone(&object(property))), expected);
+        let offer = ToolSelection::new(&["all".to_owned(), "build".to_owned()], true).unwrap();
+        for one in offer.tools() {
+            let wire = serde_json::to_value(tool(&one, &offer, true)).unwrap();
+            assert!(!wire.to_string().contains("\"format\":\""), "{wire}");
+            assert_eq!(wire["_meta"]["anthropic/maxResultSizeChars"], 60_000, "{wire}");
+            let is_first = matches!(one.name, "review" | "present_review");
+            assert_eq!(wire["_meta"].get("anthropic/alwaysLoad").is_some(), is_first, "{wire}");
         }
     }
 }

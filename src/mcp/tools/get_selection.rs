@@ -17,6 +17,7 @@ pub(super) const TOOL: McpTool = McpTool {
     output,
     hints: |_| ToolHints::ReadsOnly,
     alias_of: None,
+    is_first: false,
     by_default: false,
     group: None,
     call,

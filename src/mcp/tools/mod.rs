@@ -1,6 +1,7 @@
 //! The tools of the server: one file each, and the table [`tools`].
 
 mod build;
+mod finding_line;
 mod findings;
 mod get_selection;
 mod present_review;

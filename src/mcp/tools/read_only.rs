@@ -3,17 +3,22 @@
 //! Added here: the repository and revision to read, and the field that marks the result as data. The tools themselves belong in `tools`.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use crate::app::Cancel;
+use crate::mcp::answer_size;
 use crate::mcp::tool::{McpTool, McpToolCall, McpToolResult, ToolHints, UNTRUSTED};
 use crate::mcp::tool_selection::ToolSelection;
-use crate::tools::{ErrorKind, FIELDS, TOOLS, ToolFault, ToolOutcome, ToolSpec, with_next_input};
+use crate::tools::{ErrorKind, FIELDS, TOOLS, ToolFault, ToolLimits, ToolOutcome, ToolSpec, with_next_input};
 
 /// The first field of every result, so that it is read before the rest.
 const MARK: &str = "untrusted";
+
+/// No smaller answer is tried, in bytes: with less room, a tool shows one line alone.
+const SMALLEST: usize = 4096;
 
 const REPO: &str = "repo";
 const AT: &str = "at";
@@ -27,6 +32,7 @@ pub(super) fn rows() -> impl Iterator<Item = McpTool> {
         output,
         hints: |_| ToolHints::ReadsOnly,
         alias_of: None,
+        is_first: false,
         by_default: true,
         group: None,
         call,
@@ -65,16 +71,33 @@ fn mark_untrusted(mark: impl Into<Value>, fields: Map<String, Value>) -> Map<Str
 
 fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
     Box::pin(async move {
-        let McpToolCall { name, mut input, service, cancelled, .. } = call;
+        let McpToolCall { name, mut input, service, room, cancelled, .. } = call;
         let (repo, at) = match (text(&mut input, REPO), text(&mut input, AT)) {
             (Ok(repo), Ok(at)) => (repo, at),
             (Err(fault), _) | (_, Err(fault)) => return McpToolResult::error_of(&fault.to_json()),
         };
         let cancel = Cancel::never();
         let input = Value::Object(input);
-        let work = service.call_tool_in_turn(name, repo.clone(), at.clone(), input, cancel.clone());
+        let within = async |bytes| {
+            let limits = ToolLimits { bytes, ..ToolLimits::default() };
+            let (service, name, input) = (Arc::clone(&service), name.clone(), input.clone());
+            let work = service.call_tool_in_turn(name, repo.clone(), at.clone(), input, limits, cancel.clone());
+            answer(&work.await, repo.clone(), at.clone())
+        };
+        let work = async {
+            let mut bytes = room;
+            loop {
+                let answer = within(bytes).await;
+                // Text grows on its way out: invisible characters are spelled out, lines of a diff get their numbers. The tool ends its
+                // answer sooner then, so that `next` goes on from what is really sent.
+                if bytes < SMALLEST || answer_size::size(&answer) <= room {
+                    return answer;
+                }
+                bytes = bytes / 4 * 3;
+            }
+        };
         tokio::select! {
-            outcome = work => answer(&outcome, repo, at),
+            answer = work => answer,
             () = cancelled.cancelled() => {
                 // The working thread sees it and ends; its result is dropped.
                 cancel.interrupt();

@@ -82,6 +82,11 @@ impl PresentedStore {
         Ok(Some(files::lock(&folder.join(LOCK), PATIENCE)?))
     }
 
+    /// Returns the file with the Markdown of a saved document.
+    pub fn text_file(&self, id: DocumentId) -> PathBuf {
+        self.of(id).join(TEXT)
+    }
+
     /// Saves a document.
     pub fn save(&self, presented: &Presented) -> Result<(), DocumentFault> {
         let folder = self.of(presented.id);

@@ -64,7 +64,9 @@ pub(super) fn set(
     };
     let found = all.as_ref().and_then(|all| member(all, name));
     match (&all, &found) {
-        (_, Some(found)) if found.to_serde_value().as_ref() == Some(entry) => return Ok(EditOutcome::Same),
+        (_, Some(found)) if found.to_serde_value().is_some_and(|found| is_same(found, entry)) => {
+            return Ok(EditOutcome::Same);
+        }
         (_, Some(_)) if !replace => return Ok(EditOutcome::Taken),
         (_, Some(found)) => found.set_value(written(entry)),
         (Some(all), None) => insert(all, name, entry),
@@ -78,6 +80,14 @@ pub(super) fn set(
     }
     let after = format!("{mark}{after}");
     Ok(if found.is_some() { EditOutcome::Replaced(after) } else { EditOutcome::Added(after) })
+}
+
+/// Checks whether an entry is the wanted one; clients add an `env` without variables to it.
+fn is_same(mut found: Value, wanted: &Value) -> bool {
+    if wanted.get("env").is_none() && found.get("env") == Some(&json!({})) {
+        found.as_object_mut().map(|fields| fields.shift_remove("env"));
+    }
+    found == *wanted
 }
 
 /// The member of a key; the last of several, like parsers.

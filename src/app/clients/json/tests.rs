@@ -118,3 +118,11 @@ proptest! {
         let _ = set_in(&text);
     }
 }
+
+#[test]
+fn an_entry_with_no_variables_is_the_same() {
+    // As `claude mcp add` writes it.
+    let theirs = "{\"mcpServers\": {\"review\": {\"command\": \"review\", \"args\": [\"mcp\"], \"env\": {}}}}";
+    assert_eq!(set_in(theirs).unwrap(), EditOutcome::Same);
+    assert_eq!(set_in(&theirs.replace("{}}}}", "{\"A\": \"1\"}}}}")).unwrap(), EditOutcome::Taken);
+}

@@ -57,11 +57,13 @@ impl ProviderEnvironment {
         Self::of(table, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 
-    /// Reads each variable in the table through `read`; an empty value counts as unset.
+    /// Reads each variable in the table through `read`. An empty value counts as unset, and so does the variable's own name behind a dollar
+    /// sign: some programs pass such a reference on as it is if the variable is not set.
     pub(in crate::app) fn of(table: ProviderTable, read: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: Arc<str>| {
             let value = Secret::new(read(&name)?).trimmed();
-            (!value.reveal().is_empty()).then_some((name, value))
+            let is_reference = [format!("${name}"), format!("${{{name}}}")].iter().any(|own| own == value.reveal());
+            (!value.reveal().is_empty() && !is_reference).then_some((name, value))
         };
         let variables = table.variables().into_iter().filter_map(set).collect();
         let first_wait = cfg!(debug_assertions).then(|| read(TEST_RETRY_WAIT)?.parse().ok().map(Duration::from_millis));

@@ -40,6 +40,8 @@ pub struct PresentedDocument {
     pub presented: Presented,
     /// The byte range of its Markdown that this call wrote.
     pub written: Range<usize>,
+    /// The file that holds it; `None` if it could not be saved, or the client may be on another machine.
+    pub file: Option<PathBuf>,
     /// A note for the client, in sentences.
     pub note: Option<String>,
 }
@@ -227,6 +229,8 @@ impl Service {
         let presented = Presented { id, markdown: edited.markdown, base, references };
         let of_keeping = self.shelf.keep(&presented);
         drop((held, turn));
+        let is_here = of_keeping.is_none() && *connection == ClientConnection::Process;
+        let file = is_here.then(|| self.shelf.documents.text_file(id));
 
         let was_there = self.shelf.begin(id);
         let of_itself = (is_new && was_there)
@@ -241,7 +245,8 @@ impl Service {
                 .into_iter()
                 .flatten()
                 .collect();
-        Ok(PresentedDocument { presented, written: edited.written, note: (!notes.is_empty()).then(|| notes.join(" ")) })
+        let note = (!notes.is_empty()).then(|| notes.join(" "));
+        Ok(PresentedDocument { presented, written: edited.written, file, note })
     }
 
     /// Loads a document.

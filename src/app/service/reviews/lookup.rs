@@ -147,7 +147,7 @@ impl Service {
         record.folder.as_deref().is_some_and(|folder| self.roots().contains(folder))
     }
 
-    /// Finds the newest readable review of a repository (of the server's by default).
+    /// Finds the newest readable review of a repository (of the server's by default); without any, the newest one that runs.
     pub fn latest_review(&self, repo: Option<&str>) -> Result<RunId, FindFault> {
         let (folder, _) = self.repository(repo)?;
         let unkept = self.reviews.all().into_iter().map(|run| run.snapshot()).filter(|snapshot| {
@@ -160,7 +160,13 @@ impl Service {
         let kept = if unkept.is_empty() { kept? } else { kept.unwrap_or_default() };
         let kept = kept.map(|record| (record.started_at, record.id));
         let newest = unkept.into_iter().chain(kept).max_by(|a, b| a.0.cmp(&b.0));
-        newest.map(|(_, id)| id).ok_or(FindFault::NoneOf(folder))
+        // Before the first one has ended, the one that runs is the answer: whoever hears that there is none starts another.
+        let running = || {
+            let all = self.reviews.all().into_iter().map(|run| run.snapshot());
+            let here = all.filter(|snapshot| snapshot.folder == folder && !snapshot.state.is_over());
+            here.map(|snapshot| (snapshot.started_at, snapshot.id)).max_by(|a, b| a.0.cmp(&b.0))
+        };
+        newest.or_else(running).map(|(_, id)| id).ok_or(FindFault::NoneOf(folder))
     }
 
     /// Finds the newest review of the same repository that was started after this one and is not readable: it is running, or failed.

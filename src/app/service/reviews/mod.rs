@@ -10,7 +10,6 @@ use crate::app::context::{project, settings};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +28,7 @@ use crate::app::context::error::AppError;
 use crate::app::context::model;
 use crate::app::review::job::{ReviewJob, review};
 use crate::app::runner::{Runner, RunnerPlace, RunnerRefusal, run_job};
+use crate::config::ModelChoice;
 use crate::domain::event::EventSink;
 use crate::domain::forge::PullSpecifier;
 use crate::domain::request::{Compare, InvalidScope, ReviewRequest, ReviewScope};
@@ -167,6 +167,17 @@ impl Service {
         model::check(&resolved, &self.around.providers)
     }
 
+    /// Returns the note that the built-in rules review because no model is named and no key reaches this process; `None` if a model reviews, or
+    /// the settings say that none does.
+    pub fn keyless_note(&self) -> Option<&'static str> {
+        let resolved = settings::resolve(None, &self.options.flags, &self.around).ok()?;
+        let is_auto = matches!(resolved.settings.model, ModelChoice::Auto);
+        let none = || matches!(model::choose(&resolved, &self.around.providers), Ok(None));
+        (is_auto && none()).then_some(
+            "No key of a model is in this server's environment, so the built-in rules reviewed: `review mcp install` shows how to pass one on.",
+        )
+    }
+
     /// Starts a review, or joins a running one of the same commits. Errors of the request are returned now, errors of the settings by the
     /// run. It reads the repository, so it is called off the async threads, but inside their runtime.
     pub fn start_review(self: &Arc<Self>, start: &StartReview) -> Result<StartedReview, StartFault> {
@@ -182,7 +193,6 @@ impl Service {
             let place = match (self.reviews.runner.try_enter(&cancel), same) {
                 (Err(RunnerRefusal::Closed), _) => return Err(StartFault::ShuttingDown),
                 (_, Some(same)) => {
-                    same.shared.store(true, Ordering::SeqCst);
                     return Ok(StartedReview { id: same.id, joined: true });
                 }
                 (Err(RunnerRefusal::Full), None) => {
@@ -308,12 +318,6 @@ impl Service {
         let Some(run) = self.reviews.run(id).filter(|run| !run.is_over()) else { return false };
         run.cancel.interrupt();
         true
-    }
-
-    /// Interrupts a review abandoned by its client, unless another one waits for it too.
-    pub fn abandon_review(&self, id: RunId) -> bool {
-        let shared = self.reviews.run(id).is_none_or(|run| run.shared.load(Ordering::SeqCst));
-        !shared && self.stop_review(id)
     }
 
     /// The state of a review that is running, or ended recently in this process.

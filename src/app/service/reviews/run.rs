@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
@@ -37,6 +37,8 @@ pub struct ReviewSnapshot {
     pub started_at: String,
     /// The repository's folder.
     pub folder: PathBuf,
+    /// `true` if it was requested without a model.
+    pub rules_only: bool,
     /// Its state.
     pub state: ReviewState,
     /// A note on what is not included though a reader may expect it: uncommitted files.
@@ -122,8 +124,6 @@ pub(super) struct ServiceRun {
     /// Its sequence number.
     pub(super) number: u64,
     pub(super) cancel: Cancel,
-    /// `true` if several clients requested it.
-    pub(super) shared: AtomicBool,
     /// Notified after every visible change.
     pub(super) news: Notify,
     question: ReviewQuestion,
@@ -139,7 +139,6 @@ impl ServiceRun {
             id: RunId::random(),
             number,
             cancel,
-            shared: AtomicBool::new(false),
             news: Notify::new(),
             question,
             started_at: clock::now(),
@@ -166,6 +165,7 @@ impl ServiceRun {
             id: self.id,
             started_at: self.started_at.clone(),
             folder: self.question.folder.clone(),
+            rules_only: self.question.rules_only,
             state: self.state.borrow().clone(),
             note: uncommitted_count::format_note(self.left_out.load(Ordering::Relaxed)),
         }

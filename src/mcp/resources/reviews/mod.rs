@@ -71,7 +71,23 @@ pub(super) const FAMILY: ResourceFamily = ResourceFamily {
 
 fn list(service: &Service) -> Result<Vec<ListedResource>, ReadFault> {
     let reviews = service.list_reviews().map_err(|error| ReadFault::Failed(error.to_string()))?;
-    Ok(reviews.iter().take(LISTED).map(list_entry).collect())
+    Ok(reviews
+        .iter()
+        .take(LISTED)
+        .flat_map(|listing| [Some(list_entry(listing)), markdown_entry(listing)])
+        .flatten()
+        .collect())
+}
+
+/// Returns the entry of a review as Markdown: some clients read listed URIs only. One that runs or failed has no such page yet.
+fn markdown_entry(listing: &ReviewListing) -> Option<ListedResource> {
+    let is_readable = match listing {
+        ReviewListing::Kept(_) => true,
+        ReviewListing::Here(snapshot) => matches!(snapshot.state, ReviewState::Ended(_)),
+    };
+    let entry = is_readable.then(|| list_entry(listing))?;
+    let (uri, name) = (format!("{}/markdown", entry.uri), format!("{} for people", entry.name));
+    Some(ListedResource { uri, name, mime: MARKDOWN, ..entry })
 }
 
 fn list_entry(listing: &ReviewListing) -> ListedResource {

@@ -66,7 +66,9 @@ fn reviews_of_other_repositories_are_neither_listed_nor_read() {
     let mine = fixture.save_review(TYPICAL);
     let theirs = fixture.save_review_of(EMPTY, Path::new("/"), "2026-02-01T00:00:00.000Z");
     let listed = list(&fixture.service).unwrap();
-    assert_eq!(listed.iter().map(|one| one.uri.as_str()).collect::<Vec<_>>(), [uri(mine)]);
+    let markdown = format!("{}/markdown", uri(mine));
+    assert_eq!(listed.iter().map(|one| one.uri.as_str()).collect::<Vec<_>>(), [uri(mine), markdown]);
+    assert_eq!(listed[1].mime, MARKDOWN);
     assert_eq!(listed[0].changed.as_deref(), Some("2026-01-01T00:00:00.000Z"));
     assert!(listed[0].description.starts_with("shop: main → feature: complete, "), "{}", listed[0].description);
     not_found(&fixture, &uri(theirs));
@@ -113,7 +115,8 @@ async fn a_review_is_read_while_it_runs() {
     );
     let markdown = read(&fixture.service, &format!("{}/markdown", uri(id))).unwrap().unwrap();
     assert!(markdown.text.contains("**In progress**"), "{}", markdown.text);
-    assert!(list(&fixture.service).unwrap()[0].description.starts_with("running"));
+    let listed = list(&fixture.service).unwrap();
+    assert!(listed.len() == 1 && listed[0].description.starts_with("running"), "{listed:?}");
     assert_eq!(changed(&fixture.service, &ChangeNotice::Review(id), &BTreeSet::new()).len(), 2);
     not_found(&fixture, &format!("{}/findings/F1", uri(id)));
     fixture.service.shut_down(Duration::from_mins(1)).await;

@@ -5,14 +5,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
+use super::finding_line;
 use super::review::{EMPTY, is_empty, links, uri};
 use crate::app::{self, AppError, DismissFault, FindFault, FindingsAsk, ReviewState, Service};
 use crate::domain::filter::FilterError;
-use crate::domain::finding::{Finding, FindingId, Severity};
-use crate::domain::place::DiffSide;
+use crate::domain::finding::{FindingId, Severity};
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
-use crate::domain::text::strip_line;
+use crate::mcp::answer_size;
 use crate::mcp::tool::{McpLink, McpTool, McpToolCall, McpToolResult, ToolHints, UNTRUSTED};
 use crate::mcp::tool_selection::ToolSelection;
 use crate::present::{describe_suggestion, json as document};
@@ -23,6 +23,8 @@ const NAME: &str = "findings";
 const LIMIT: u32 = 20;
 /// Maximum number of listed findings.
 const MOST: u32 = 100;
+/// Characters of an answer that are left for the notes and the next call.
+const RESERVE: usize = 1_500;
 /// The note on a finding that was just dismissed.
 const DISMISSED: &str =
     "It is dismissed in this review. Another one raises it again, unless the project dismisses it: review dismiss.";
@@ -38,6 +40,7 @@ pub(super) fn tool() -> McpTool {
         output: |_| output(),
         hints: |offer| if offer.allow_write { ToolHints::Keeps } else { ToolHints::ReadsOnly },
         alias_of: None,
+        is_first: false,
         by_default: true,
         group: None,
         call,
@@ -107,22 +110,6 @@ fn input(_: &str, offer: &ToolSelection) -> Value {
 }
 
 fn output() -> Value {
-    let line = json!({
-        "type": "object",
-        "properties": {
-            "id": { "type": "string" },
-            "severity": { "type": "string" },
-            "prominence": { "type": "string", "description": "main, or also for a minor one." },
-            "category": { "type": "string" },
-            "title": { "type": "string" },
-            "path": { "type": "string" },
-            "lines": { "type": "string", "description": "12 or 12-14, at the head; without it, the whole file." },
-            "side": { "type": "string", "description": "old: the lines are those before the change." },
-            "status": { "type": "string", "description": "fixed and dismissed ones ask for nothing any more." },
-            "verification": { "type": "string", "description": "Where one was asked for: verified, uncertain or not verified." }
-        },
-        "required": ["id", "severity", "category", "title", "path", "status"]
-    });
     let mut finding = document::finding_schema();
     finding["properties"]["diff"] = json!({ "type": "string", "description": "The suggested change as the lines of a diff; it was applied in memory and stood." });
     json!({
@@ -133,7 +120,7 @@ fn output() -> Value {
             "uri": { "type": "string", "description": "The resource that holds what is shown." },
             "outcome": { "type": "string", "enum": ["complete", "incomplete", "failed"], "description": "Without complete, no finding is no pass." },
             "total": { "type": "integer", "description": "How many there are of those that were asked for." },
-            "findings": { "type": "array", "items": line },
+            "findings": { "type": "array", "items": finding_line::schema() },
             "finding": finding,
             "next": { "type": "object", "description": "The call that goes on." },
             "note": { "type": "string" }
@@ -179,10 +166,11 @@ fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
 
 async fn answer(call: McpToolCall) -> Result<McpToolResult, FindingsToolFault> {
     let input: Input = input::parse(Value::Object(call.input))?;
-    call.service.spawn_blocking("looking the findings up", move |service| look_up(service, &input)).await?
+    let room = call.room;
+    call.service.spawn_blocking("looking the findings up", move |service| look_up(service, &input, room)).await?
 }
 
-fn look_up(service: &Service, input: &Input) -> Result<McpToolResult, FindingsToolFault> {
+fn look_up(service: &Service, input: &Input, room: usize) -> Result<McpToolResult, FindingsToolFault> {
     let id = service.find_review(input.id.as_deref(), input.repo.as_deref())?;
     match service.snapshot(id).map(|snapshot| snapshot.state) {
         Some(ReviewState::Running(running)) => return Err(FindingsToolFault::Running { id, found: running.total() }),
@@ -193,14 +181,14 @@ fn look_up(service: &Service, input: &Input) -> Result<McpToolResult, FindingsTo
         (Some(_), None) => Err(FindingsToolFault::DismissWhat),
         (Some(reason), Some(finding)) => {
             let review = service.dismiss(id, &finding, reason)?;
-            render_one(&review, &finding, Some(DISMISSED))
+            render_one(&review, &finding, Some(DISMISSED), room)
         }
         (None, Some(finding)) => {
             let review = service.review(id)?;
             let finding = app::finding_like(&review.findings, &finding.0).map_or(finding, |found| found.id.clone());
-            render_one(&review, &finding, None)
+            render_one(&review, &finding, None, room)
         }
-        (None, None) => render_list(&*service.review(id)?, input, later_review_note(service, id, input)?),
+        (None, None) => render_list(&*service.review(id)?, input, later_review_note(service, id, input)?, room),
     }
 }
 
@@ -232,7 +220,12 @@ fn uri_of(id: RunId, finding: &FindingId) -> String {
     format!("{}/findings/{finding}", uri(id))
 }
 
-fn render_one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result<McpToolResult, FindingsToolFault> {
+fn render_one(
+    review: &Review,
+    wanted: &FindingId,
+    note: Option<&str>,
+    room: usize,
+) -> Result<McpToolResult, FindingsToolFault> {
     let Some(finding) = review.findings.iter().find(|finding| finding.id == *wanted) else {
         let known = review.findings.iter().take(MOST as usize).map(|one| one.id.to_string()).collect();
         return Err(FindingsToolFault::NoFinding { id: review.id, given: wanted.0.clone(), known });
@@ -247,11 +240,17 @@ fn render_one(review: &Review, wanted: &FindingId, note: Option<&str>) -> Result
     if let Some(note) = note {
         fields.insert("note".to_owned(), note.into());
     }
+    let answer = McpToolResult::of(Value::Object(fields));
     let link = McpLink { uri, name: format!("finding {wanted}"), mime: "application/json" };
-    Ok(McpToolResult { links: vec![link], ..McpToolResult::of(Value::Object(fields)) })
+    Ok(McpToolResult { links: vec![link], ..answer_size::bound(answer, room) })
 }
 
-fn render_list(review: &Review, input: &Input, later: Option<String>) -> Result<McpToolResult, FindingsToolFault> {
+fn render_list(
+    review: &Review,
+    input: &Input,
+    later: Option<String>,
+    room: usize,
+) -> Result<McpToolResult, FindingsToolFault> {
     let severity = |word: &str| {
         Severity::from_word(word.trim()).ok_or_else(|| FindingsToolFault::Severity { given: word.to_owned() })
     };
@@ -259,11 +258,11 @@ fn render_list(review: &Review, input: &Input, later: Option<String>) -> Result<
     let found = app::findings(review, &FindingsAsk { floor, path: input.path.clone() })?;
     let skip = input.skip.unwrap_or(0) as usize;
     let limit = input.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
-    let shown: Vec<Value> = found.iter().skip(skip).take(limit).map(|finding| line(finding)).collect();
+    let shown: Vec<Value> = found.iter().skip(skip).take(limit).map(|finding| finding_line::render(finding)).collect();
     let mut fields = fields(review, uri(review.id));
     fields.insert("total".to_owned(), found.len().into());
-    let end = skip + shown.len();
     fields.insert("findings".to_owned(), shown.into());
+    let end = skip + answer_size::fit_list(&mut fields, "findings", room, RESERVE);
     let others = review.findings.len() - found.len();
     let others =
         (others > 0).then(|| format!("{others} of the review's findings are not asked for with severity and path."));
@@ -282,31 +281,6 @@ fn render_list(review: &Review, input: &Input, later: Option<String>) -> Result<
         fields.insert("next".to_owned(), json!({ "tool": NAME, "input": next }));
     }
     Ok(McpToolResult { links: links(review.id), ..McpToolResult::of(Value::Object(fields)) })
-}
-
-/// Renders a finding in a list.
-fn line(finding: &Finding) -> Value {
-    let mut line = Map::new();
-    let mut set = |name: &str, value: Value| line.insert(name.to_owned(), value);
-    set("id", strip_line(&finding.id.0).into());
-    set("severity", finding.severity.word().into());
-    set("prominence", finding.prominence.word().into());
-    set("category", finding.category.word().into());
-    set("title", strip_line(&finding.title).into());
-    let anchor = finding.anchors.first();
-    set("path", anchor.map(|anchor| anchor.path.to_string()).unwrap_or_default().into());
-    if let Some(lines) = anchor.and_then(|anchor| anchor.lines) {
-        let (start, end) = (lines.start(), lines.end());
-        set("lines", if start == end { start.to_string() } else { format!("{start}-{end}") }.into());
-    }
-    if anchor.is_some_and(|anchor| anchor.side == DiffSide::Old) {
-        set("side", "old".into());
-    }
-    set("status", finding.status.word().into());
-    if let Some(mark) = finding.mark() {
-        set("verification", mark.into());
-    }
-    Value::Object(line)
 }
 
 #[cfg(test)]

@@ -96,6 +96,44 @@ async fn older_findings_do_not_pass_for_those_of_a_review_that_runs() {
     fixture.service.shut_down(std::time::Duration::from_secs(30)).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_review_is_named_while_it_runs() {
+    let fixture = ServerFixture::silent();
+    let start = crate::app::StartReview { at: Some("uncommitted".to_owned()), ..Default::default() };
+    let running = fixture.service.start_review(&start).unwrap().id;
+    let answer = fixture.call_tool(&tool(), json!({})).await;
+    assert!(said(&answer).contains(&format!("the review {running} is still running")), "{answer:?}");
+    assert!(said(&answer).contains("wait for it with the tool review"), "{answer:?}");
+    fixture.service.shut_down(std::time::Duration::from_secs(30)).await;
+}
+
+#[tokio::test]
+async fn a_page_ends_where_clients_cut_and_the_next_one_goes_on_there() {
+    let fixture = ServerFixture::new(false);
+    let mut review: Value = serde_json::from_slice(TYPICAL).unwrap();
+    let one = review["findings"][0].clone();
+    let many = (0..90).map(|number| {
+        let mut finding = one.clone();
+        finding["id"] = format!("{number:012x}").into();
+        finding["title"] = format!("{} {number}", "A title of two hundred characters. ".repeat(6)).into();
+        finding
+    });
+    review["findings"] = many.collect();
+    fixture.save_review(review.to_string().as_bytes());
+    let (mut input, mut ids, mut pages) = (json!({ "limit": 100 }), Vec::new(), 0);
+    loop {
+        let answer = fixture.call_tool(&tool(), input).await;
+        let page = fields(&answer);
+        ids.extend(page["findings"].as_array().unwrap().iter().map(|line| line["id"].as_str().unwrap().to_owned()));
+        pages += 1;
+        let Some(next) = page.get("next") else { break };
+        input = next["input"].clone();
+    }
+    let expected: Vec<String> = (0..90).map(|number| format!("{number:012x}")).collect();
+    assert!(pages > 1, "one page");
+    assert_eq!(ids, expected);
+}
+
 #[tokio::test]
 async fn one_is_shown_whole() {
     let fixture = ServerFixture::new(false);

@@ -13,10 +13,12 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use self::arguments::read;
+use super::super::answer_size;
 use super::super::resources::presented_uri;
 use super::super::tool::{McpLink, McpTool, McpToolCall, McpToolResult, ToolHints};
 use super::super::tool_selection::ToolSelection;
 use crate::app::{DocumentDisplay, PresentFault, PresentedDocument};
+use crate::domain::percent::encode_file_uri;
 use crate::domain::presented::{BrokenRef, CheckedRef, Presented};
 
 /// The description for assistants. Every session pays for each word of it.
@@ -42,6 +44,7 @@ pub(super) const TOOL: McpTool = McpTool {
     output,
     hints: |_| ToolHints::Keeps,
     alias_of: None,
+    is_first: true,
     by_default: true,
     group: None,
     call,
@@ -53,6 +56,7 @@ pub(super) const ALIAS: McpTool = McpTool {
     title: "Present a review (older name)",
     description: Cow::Borrowed("present_review by its older name."),
     alias_of: Some("present_review"),
+    is_first: false,
     by_default: false,
     group: None,
     ..TOOL
@@ -114,14 +118,14 @@ fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
             Ok(asked) => asked,
             Err(fault) => return McpToolResult::error(fault),
         };
-        let (service, connection) = (call.service, call.connection);
+        let (service, connection, room) = (call.service, call.connection, call.room);
         let shown = service.spawn_blocking("checking the references", move |service| {
             service.present(&connection, asked.ask).map(|shown| (shown, asked.ignored))
         });
         match shown.await {
             Ok(Ok((shown, ignored))) => {
                 let display = service.display(shown.presented.id).await;
-                presented(&shown, &ignored, &display)
+                presented(&shown, &ignored, &display, room)
             }
             Ok(Err(fault)) => failed(&fault),
             Err(error) => McpToolResult::error(format!("Error presenting review: {error}")),
@@ -143,10 +147,19 @@ fn failed(fault: &PresentFault) -> McpToolResult {
     }
 }
 
-fn presented(shown: &PresentedDocument, ignored: &[String], display: &DocumentDisplay) -> McpToolResult {
+fn presented(shown: &PresentedDocument, ignored: &[String], display: &DocumentDisplay, room: usize) -> McpToolResult {
     let presented = &shown.presented;
     let uri = presented_uri(presented.id);
     let mut message = format!("read it at {uri} (in a terminal: review present --show {})", presented.id);
+    if let Some(file) = &shown.file {
+        let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+        let link = encode_file_uri(file.parent().unwrap_or(file), name);
+        let how = match display {
+            DocumentDisplay::Shown(_) => "It is also",
+            DocumentDisplay::NotShown(_) => "Nothing was opened: tell the user that it is",
+        };
+        message.push_str(&format!(". {how} in the file {} ({link})", file.display()));
+    }
     if let Some(note) = &shown.note {
         message.push_str(&format!(". {}", note.trim_end_matches('.')));
     }
@@ -177,7 +190,7 @@ fn presented(shown: &PresentedDocument, ignored: &[String], display: &DocumentDi
             "displayed": displayed,
             "reviewId": presented.id.to_string(),
             "uri": uri,
-            "references": broken.fields(),
+            "references": broken.fields(room / 2),
         })),
         links: vec![McpLink { uri, name: "The review".to_owned(), mime: "text/markdown" }],
         is_error: false,
@@ -241,7 +254,7 @@ impl<'s> BrokenReferences<'s> {
         text
     }
 
-    fn fields(&self) -> Map<String, Value> {
+    fn fields(&self, room: usize) -> Map<String, Value> {
         let listed: Vec<Value> = self
             .new
             .iter()
@@ -253,8 +266,9 @@ impl<'s> BrokenReferences<'s> {
         let mut references = Map::new();
         references.insert("total".to_owned(), self.presented.references.len().into());
         references.insert("broken".to_owned(), listed.into());
-        if self.new.len() > IN_FIELDS {
-            references.insert("more".to_owned(), (self.new.len() - IN_FIELDS).into());
+        let more = self.new.len() - answer_size::fit_list(&mut references, "broken", room, 0);
+        if more > 0 {
+            references.insert("more".to_owned(), more.into());
         }
         references.insert("older_broken".to_owned(), self.older.into());
         references

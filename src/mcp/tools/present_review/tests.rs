@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::*;
 use crate::domain::path::RepoPath;
 use crate::domain::presented::{DocumentId, FileRef, RefForm, RefPlace};
+use crate::mcp::answer_size::{self, ANSWER_CHARS};
 
 const ID: &str = "a0000000-0000-4000-8000-000000000001";
 
@@ -23,14 +24,14 @@ fn broken(at: Range<usize>, near: &[&str]) -> CheckedRef {
     checked(at, Err(BrokenRef { why: "file not found".to_owned(), near }))
 }
 
+fn answered(shown: &PresentedDocument, ignored: &[String]) -> McpToolResult {
+    presented(shown, ignored, &DocumentDisplay::Shown(None), ANSWER_CHARS)
+}
+
 fn shown(markdown: &str, references: Vec<CheckedRef>, note: Option<&str>) -> PresentedDocument {
     let id: DocumentId = ID.parse().unwrap();
     let presented = Presented { id, markdown: markdown.to_owned(), base: "/srv".into(), references };
-    PresentedDocument { presented, written: 0..markdown.len(), note: note.map(str::to_owned) }
-}
-
-fn answer(shown: &PresentedDocument, ignored: &[String]) -> McpToolResult {
-    presented(shown, ignored, &DocumentDisplay::Shown(None))
+    PresentedDocument { presented, written: 0..markdown.len(), file: None, note: note.map(str::to_owned) }
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn the_answer_says_whether_an_editor_shows_it() {
         ),
         (DocumentDisplay::NotShown(why.to_owned()), false, format!("Review kept, not displayed: {read}. {why}")),
     ] {
-        let answer = presented(&shown("x", Vec::new(), None), &[], &display);
+        let answer = presented(&shown("x", Vec::new(), None), &[], &display, ANSWER_CHARS);
         assert_eq!((answer.text, answer.is_error), (Some(text), false));
         let fields = answer.structured.unwrap();
         assert_eq!((&fields["success"], &fields["displayed"]), (&json!(true), &json!(displayed)));
@@ -54,7 +55,7 @@ fn the_answer_says_whether_an_editor_shows_it() {
 
 #[test]
 fn the_answer_says_where_it_can_be_read() {
-    let answer = answer(&shown("[a](b)", vec![stands(0..6)], None), &[]);
+    let answer = answered(&shown("[a](b)", vec![stands(0..6)], None), &[]);
     assert!(!answer.is_error);
     let read = format!("read it at review://presented/{ID} (in a terminal: review present --show {ID})");
     assert_eq!(answer.text, Some(format!("Review successfully displayed in VSCode: {read}")));
@@ -69,11 +70,22 @@ fn the_answer_says_where_it_can_be_read() {
 }
 
 #[test]
+fn the_file_that_holds_it_is_named_and_nothing_is_opened() {
+    let mut shown = shown("x", Vec::new(), None);
+    shown.file = Some("/home/ada/a b/review.md".into());
+    let answer = answered(&shown, &[]);
+    let message = answer.structured.unwrap()["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("Nothing was opened"), "{message}");
+    assert!(message.contains("/home/ada/a b/review.md (file:///home/ada/a%20b/review.md)"), "{message}");
+    assert!(answer.text.unwrap().contains(&message));
+}
+
+#[test]
 fn notes_and_broken_references_are_told() {
     let markdown = "[a](src/a.rs) and [b](b) and [c](c)";
     let references = vec![stands(0..13), broken(18..24, &["src/b.rs", "src/bb.rs"]), broken(29..35, &[])];
     let note = Some("There is no section \"X\": it was added at the end.");
-    let answer = answer(&shown(markdown, references, note), &["base_uri".to_owned()]);
+    let answer = answered(&shown(markdown, references, note), &["base_uri".to_owned()]);
     let text = answer.text.unwrap();
     assert_eq!(
         text,
@@ -98,7 +110,7 @@ fn what_was_broken_before_is_told_as_a_number() {
     let references = vec![broken(0..6, &[]), broken(7..13, &[]), stands(14..20), stands(22..28), broken(29..35, &[])];
     let mut shown = shown(&format!("{old}[d](d) [e](e)"), references, None);
     shown.written = old.len()..old.len() + 13;
-    let answer = answer(&shown, &[]);
+    let answer = answered(&shown, &[]);
     let text = answer.text.unwrap();
     let told = format!(
         "\n1 of 2 file references were not found, or not looked up; correct those that are wrong and present again:\n\
@@ -113,25 +125,36 @@ fn what_was_broken_before_is_told_as_a_number() {
 
 #[test]
 fn one_reason_for_all_is_told_once() {
-    let text = answer(&shown("[b](b) [c](c)", vec![broken(0..6, &[]), broken(7..13, &[])], None), &[]).text.unwrap();
+    let text = answered(&shown("[b](b) [c](c)", vec![broken(0..6, &[]), broken(7..13, &[])], None), &[]).text.unwrap();
     assert!(text.ends_with("\n2 of 2 file references, each: file not found"), "{text}");
 }
 
 #[test]
 fn what_was_ignored_is_told_in_short() {
     let ignored: Vec<String> = (0..20).map(|number| format!("{number}{}", "x".repeat(100))).collect();
-    let text = answer(&shown("x", Vec::new(), None), &ignored).text.unwrap();
+    let text = answered(&shown("x", Vec::new(), None), &ignored).text.unwrap();
     assert!(text.ends_with(", …") && text.len() < 700, "{text}");
 }
 
 #[test]
 fn many_broken_references_are_counted() {
-    let answer = answer(&shown("[b](b)", vec![broken(0..6, &["c"]); 250], None), &[]);
+    let answer = answered(&shown("[b](b)", vec![broken(0..6, &["c"]); 250], None), &[]);
     let text = answer.text.unwrap();
     assert!(text.ends_with("- and 230 more") && text.lines().count() == 23, "{text}");
     let fields = answer.structured.unwrap();
     assert_eq!(fields["references"]["broken"].as_array().unwrap().len(), IN_FIELDS);
     assert_eq!((&fields["references"]["total"], &fields["references"]["more"]), (&json!(250), &json!(50)));
+}
+
+#[test]
+fn broken_references_with_long_names_leave_room_for_the_rest() {
+    let long = "x".repeat(300);
+    let answer = answered(&shown("[b](b)", vec![broken(0..6, &[&long, &long, &long]); 250], None), &[]);
+    assert!(answer_size::size(&answer) <= ANSWER_CHARS, "{}", answer_size::size(&answer));
+    let references = &answer.structured.unwrap()["references"];
+    let listed = references["broken"].as_array().unwrap().len();
+    assert!((5..IN_FIELDS).contains(&listed), "{listed}");
+    assert_eq!(references["more"], 250 - listed);
 }
 
 #[test]
@@ -155,7 +178,7 @@ fn a_failure_is_an_error_on_both_sides() {
 fn what_it_answers_is_what_its_schema_says() {
     let schema = jsonschema::validator_for(&output(TOOL.name)).unwrap();
     let references = vec![broken(0..6, &["b"]); 250];
-    for answer in [answer(&shown("[b](b)", references, Some("x")), &[]), failed(&PresentFault::Blank)] {
+    for answer in [answered(&shown("[b](b)", references, Some("x")), &[]), failed(&PresentFault::Blank)] {
         let fields = answer.structured.unwrap();
         assert!(schema.is_valid(&fields), "{fields}");
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{PullToolFault, PullToolScope, begin_fields, links, next, next_schema, output, read, reads, run, schema};
 use crate::app::{PullUpdates, RemarkChange};
 use crate::domain::forge::PullId;
+use crate::mcp::answer_size;
 use crate::mcp::pull_json;
 use crate::mcp::tool::{McpTool, McpToolCall, McpToolResult};
 use crate::tools::input;
@@ -65,9 +66,16 @@ fn output_schema() -> Value {
 async fn answer(call: McpToolCall) -> Result<McpToolResult, PullToolFault> {
     let (named, input) = read::<Input>(call.input, PullToolScope::Pull)?;
     let id = call.service.resolve_pull(&named).await?;
-    let max = input.max.unwrap_or(MANY).clamp(1, MOST);
-    let since = call.service.pull_since(&id, input.cursor.as_deref(), max as usize).await?;
-    Ok(render(&id, &since, input.max))
+    let mut max = input.max.unwrap_or(MANY).clamp(1, MOST);
+    loop {
+        let since = call.service.pull_since(&id, input.cursor.as_deref(), max as usize).await?;
+        let answer = render(&id, &since, input.max);
+        // The cursor knows what was shown: a smaller answer is another one.
+        if max == 1 || answer_size::size(&answer) <= call.room {
+            return Ok(answer);
+        }
+        max /= 2;
+    }
 }
 
 fn render(id: &PullId, since: &PullUpdates, max: Option<u32>) -> McpToolResult {

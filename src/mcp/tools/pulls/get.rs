@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{PullToolFault, PullToolScope, begin_fields, output, read, reads, run, schema};
+use super::{PullToolFault, PullToolScope, RESERVE, begin_fields, output, read, reads, run, schema};
 use crate::app::PullView;
 use crate::domain::forge::{Comment, PullId, Remark};
 use crate::domain::percent::encode_part;
+use crate::mcp::answer_size;
 use crate::mcp::pull_json;
 use crate::mcp::resources::pull_uri;
 use crate::mcp::tool::{McpLink, McpTool, McpToolCall, McpToolResult};
@@ -65,10 +66,10 @@ async fn answer(call: McpToolCall) -> Result<McpToolResult, PullToolFault> {
     let (named, input) = read::<Input>(call.input, PullToolScope::Pull)?;
     let id = call.service.resolve_pull(&named).await?;
     let read = call.service.pull(&id).await?;
-    Ok(render(&id, &read, read.remark(input.id.trim())?))
+    Ok(render(&id, &read, read.remark(input.id.trim())?, call.room))
 }
 
-fn render(id: &PullId, read: &PullView, remark: &Remark) -> McpToolResult {
+fn render(id: &PullId, read: &PullView, remark: &Remark, room: usize) -> McpToolResult {
     let mut fields = begin_fields(id);
     fields.extend(pull_json::item(remark));
     fields.insert("body".to_owned(), remark.body.clone().into());
@@ -86,14 +87,15 @@ fn render(id: &PullId, read: &PullView, remark: &Remark) -> McpToolResult {
             json!({ "id": reply.node, "body": reply.body, "author": author, "createdAt": reply.created_at })
         })
         .collect();
-    let left = replies.len() - shown.len();
     let whole =
         format!("{}/threads/{}", pull_uri(id), encode_part(remark.thread.as_ref().unwrap_or(&remark.id).as_bytes()));
     fields.insert("replies".to_owned(), shown.into());
     fields.insert("canResolve".to_owned(), remark.can_resolve.into());
+    let left = replies.len() - answer_size::fit_list(&mut fields, "replies", room, RESERVE);
     if left > 0 {
         fields.insert("note".to_owned(), format!("{left} more replies are in the resource {whole}.").into());
     }
     let link = McpLink { uri: whole, name: "the thread".to_owned(), mime: "application/json" };
-    McpToolResult { links: vec![link], ..McpToolResult::of(fields.into()) }
+    let answer = answer_size::bound(McpToolResult::of(fields.into()), room);
+    McpToolResult { links: vec![link], ..answer }
 }

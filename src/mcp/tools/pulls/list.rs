@@ -4,9 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::{PullToolFault, PullToolScope, begin_fields, links, next, next_schema, output, read, reads, run, schema};
+use super::{
+    PullToolFault, PullToolScope, RESERVE, begin_fields, links, next, next_schema, output, read, reads, run, schema,
+};
 use crate::app::PullView;
 use crate::domain::forge::{PullId, Remark, RemarkSeverity, Source};
+use crate::mcp::answer_size;
 use crate::mcp::pull_json;
 use crate::mcp::tool::{McpTool, McpToolCall, McpToolResult};
 use crate::tools::{ErrorKind, ToolFault, input};
@@ -144,11 +147,11 @@ async fn answer(call: McpToolCall) -> Result<McpToolResult, PullToolFault> {
     let wanted = RemarkFilter::of(input.filter.clone())?;
     let id = call.service.resolve_pull(&named).await?;
     let read = call.service.pull(&id).await?;
-    Ok(render(&id, &read, &input, &wanted))
+    Ok(render(&id, &read, &input, &wanted, call.room))
 }
 
 /// Filters first, then cuts: a result is short only if nothing more fits.
-fn render(id: &PullId, read: &PullView, input: &Input, wanted: &RemarkFilter) -> McpToolResult {
+fn render(id: &PullId, read: &PullView, input: &Input, wanted: &RemarkFilter, room: usize) -> McpToolResult {
     let max = input.max.unwrap_or(MANY).clamp(1, MOST) as usize;
     // A cursor is the last remark that was shown, so remarks that are resolved meanwhile move nothing.
     let from = input.cursor.as_deref().map(|cursor| read.remarks.iter().position(|remark| remark.id == cursor));
@@ -156,11 +159,14 @@ fn render(id: &PullId, read: &PullView, input: &Input, wanted: &RemarkFilter) ->
     let from = from.flatten().map_or(0, |last| last + 1);
     let total = read.remarks.iter().filter(|remark| wanted.matches(remark)).count();
     let mut rest = read.remarks.iter().skip(from).filter(|remark| wanted.matches(remark)).peekable();
-    let page: Vec<&Remark> = rest.by_ref().take(max).collect();
-    let more = rest.peek().is_some();
+    let mut page: Vec<&Remark> = rest.by_ref().take(max).collect();
+    let mut more = rest.peek().is_some();
     let mut fields = begin_fields(id);
     fields.insert("total".to_owned(), total.into());
     fields.insert("comments".to_owned(), page.iter().map(|remark| Value::from(pull_json::item(remark))).collect());
+    let count = answer_size::fit_list(&mut fields, "comments", room, RESERVE);
+    more |= count < page.len();
+    page.truncate(count);
     fields.insert("hasMore".to_owned(), more.into());
     if let Some(last) = page.last().filter(|_| more) {
         fields.insert("cursor".to_owned(), last.id.clone().into());

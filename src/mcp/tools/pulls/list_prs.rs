@@ -2,15 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{PullToolFault, PullToolScope, output, read, reads, run, schema};
+use super::{PullToolFault, PullToolScope, RESERVE, next_schema, output, read, reads, run, schema};
 use crate::domain::forge::{PullId, PullState};
+use crate::mcp::answer_size;
 use crate::mcp::pull_json;
 use crate::mcp::resources::pull_uri;
 use crate::mcp::tool::{McpTool, McpToolCall, McpToolResult, UNTRUSTED};
 use crate::tools::{ErrorKind, ToolFault, input};
 
+const NAME: &str = "pr_list_prs";
 /// Default number of listed pull requests.
 const MANY: u32 = 20;
 /// Maximum number of listed pull requests.
@@ -22,7 +24,7 @@ pub(super) fn tool() -> McpTool {
         input: |_, _| schema::<Input>(PullToolScope::Repo),
         output: |_| output_schema(),
         ..reads(
-            "pr_list_prs",
+            NAME,
             "Pull requests of a repository",
             "Lists the pull requests of a repository, newest first, with how many threads of each are unresolved.",
             |call| Box::pin(run(call, answer)),
@@ -42,6 +44,10 @@ struct Input {
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32")]
     limit: Option<u32>,
+    /// Default: 0.
+    #[serde(default, deserialize_with = "input::number")]
+    #[schemars(with = "u32")]
+    skip: Option<u32>,
 }
 
 fn output_schema() -> Value {
@@ -54,6 +60,7 @@ fn output_schema() -> Value {
         "total": { "type": "integer", "description": "How many there are in that state." },
         "prs": { "type": "array", "items": pull },
         "hasMore": { "type": "boolean" },
+        "next": next_schema(),
     });
     output(PullToolScope::Repo, fields, &["owner", "repo", "total", "prs", "hasMore"])
 }
@@ -76,14 +83,32 @@ async fn answer(call: McpToolCall) -> Result<McpToolResult, PullToolFault> {
     let limit = input.limit.unwrap_or(MANY).clamp(1, MOST) as usize;
     let repo = call.service.resolve_repo(&named).await?;
     let page = call.service.pulls_of(&repo, state).await?;
-    let listed = page.pulls.iter().take(limit).map(|one| {
+    let skip = input.skip.unwrap_or(0) as usize;
+    let listed = page.pulls.iter().skip(skip).take(limit).map(|one| {
         let mut fields = pull_json::listed(one);
         fields["uri"] = pull_uri(&PullId { repo: repo.clone(), number: one.pull.id.number }).into();
         fields
     });
     let prs: Vec<Value> = listed.collect();
-    let more = prs.len() < page.total;
-    Ok(McpToolResult::of(json!({
-        "untrusted": UNTRUSTED, "owner": repo.owner(), "repo": repo.name(), "total": page.total, "prs": prs, "hasMore": more,
-    })))
+    let mut fields = Map::new();
+    let own = [("untrusted", UNTRUSTED.into()), ("owner", repo.owner().into()), ("repo", repo.name().into())];
+    let counted = [("total", page.total.into()), ("prs", Value::from(prs))];
+    fields.extend(own.into_iter().chain(counted).map(|(name, value): (&str, Value)| (name.to_owned(), value)));
+    let end = skip + answer_size::fit_list(&mut fields, "prs", call.room, RESERVE);
+    fields.insert("hasMore".to_owned(), (end < page.total).into());
+    // The forge lists the newest ones; those before them are no page of it.
+    if end < page.pulls.len() {
+        let next = json!({
+            "owner": repo.owner(), "repo": repo.name(), "state": input.state, "limit": input.limit, "skip": end,
+        });
+        let given: Map<String, Value> = next
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        fields.insert("next".to_owned(), json!({ "tool": NAME, "input": given }));
+    }
+    Ok(McpToolResult::of(fields.into()))
 }

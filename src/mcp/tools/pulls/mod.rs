@@ -24,6 +24,9 @@ use crate::tools::{FIELDS, ToolFault, input};
 /// The word in `--tools` that offers all of them.
 pub(in crate::mcp) const GROUP: &str = "pr";
 
+/// Characters of an answer that are left for the cursor, the next call and the notes.
+const RESERVE: usize = 4_000;
+
 /// Returns the rows.
 pub(super) fn rows() -> impl Iterator<Item = McpTool> {
     [summary::tool(), list::tool(), get::tool(), changes::tool(), list_prs::tool(), resolve::tool()].into_iter()
@@ -44,6 +47,7 @@ fn reads(
         output: |_| Value::Null,
         hints: |_| ToolHints::Asks,
         alias_of: None,
+        is_first: false,
         by_default: false,
         group: Some(GROUP),
         call,

@@ -10,36 +10,42 @@ use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::finding_line;
 use crate::app::{
-    AppError, FindFault, FinishedRun, ReviewSnapshot, ReviewState, RunningReview, Service, StartFault, StartReview,
+    AppError, ClientConnection, FindFault, FinishedRun, ReviewSnapshot, ReviewState, RunningReview, Service,
+    StartFault, StartReview,
 };
 use crate::domain::finding::Severity;
 use crate::domain::review::{Review, ReviewOutcome, StopReason};
-use crate::domain::run::RunId;
+use crate::domain::run::{Engine, RunId};
 use crate::domain::run_record::RunRecord;
+use crate::domain::text::strip_line;
 use crate::mcp::tool::{McpLink, McpTool, McpToolCall, McpToolResult, ToolHints, UNTRUSTED};
-use crate::present::{brief, engine};
+use crate::present::brief;
 use crate::tools::{ToolFault, input};
 
 /// The tool's name.
 pub(in crate::mcp) const NAME: &str = "review";
 /// Default waiting time of a call, in seconds.
 const WAIT: u32 = 20;
-/// Maximum waiting time, in seconds.
-const LONGEST_WAIT: u32 = 600;
+/// Maximum waiting time, in seconds: some clients give up after a minute.
+const LONGEST_WAIT: u32 = 45;
+/// Number of findings in a result; `findings` lists all of them.
+const LISTED: usize = 10;
 
 /// The row of the table.
 pub(super) fn tool() -> McpTool {
     McpTool {
         name: NAME,
         title: "Review a change",
-        description: "Reviews a change in the background by the engine the user set up (a model or built-in rules) and keeps the review. Answers when it \
-            ended or wait_seconds passed; while it runs, call again with its id. Then call findings."
+        description: "Reviews a change by the engine the user set up (a model or built-in rules) and keeps the review. Answers when it \
+            ended or wait_seconds passed: while it runs, call again with its id. Then call findings."
             .into(),
         input: |_, _| input::schema::<Input>(),
-        output: |_| output_schema::<ReviewToolOutput>(),
+        output: |_| schema(),
         hints: |_| ToolHints::Sends,
         alias_of: None,
+        is_first: true,
         by_default: true,
         group: None,
         call,
@@ -66,7 +72,7 @@ struct Input {
     #[serde(default, deserialize_with = "flag")]
     #[schemars(with = "bool")]
     rules_only: bool,
-    /// Default: 20; at most 600.
+    /// Default: 20; at most 45.
     #[serde(default, deserialize_with = "input::number")]
     #[schemars(with = "u32")]
     wait_seconds: Option<u32>,
@@ -120,11 +126,25 @@ struct ReviewToolOutput {
     #[serde(rename = "bySeverity")]
     #[schemars(with = "BTreeMap<String, u32>")]
     by_severity: BTreeMap<Severity, u32>,
+    /// The folder of the repository.
+    repository: Option<String>,
+    /// The change that was reviewed, with its size; null while unknown.
+    change: Option<String>,
+    /// The first ten findings; the tool `findings` lists all of them.
+    findings: Vec<Value>,
+    /// The current step of a review that runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<String>,
     /// The resource that holds all of it.
     uri: String,
     /// The reviewer: a model, or `rules`; null while unknown.
     engine: Option<String>,
-    /// A note on parts that were left out, or on an empty change.
+    /// The reviewer with its time, tokens and cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reviewer: Option<String>,
+    /// Notices and remarks: who receives the code, what was withheld, skipped or limited.
+    notes: Vec<String>,
+    /// A note on parts that were left out, on an empty change, or on what becomes of a review that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     /// The call to make next.
@@ -139,6 +159,47 @@ struct SuggestedCall {
     tool: &'static str,
     /// Its input.
     input: Map<String, Value>,
+}
+
+impl ReviewToolOutput {
+    /// Builds the result for a review of which nothing else is known.
+    fn new(id: RunId, state: ToolReviewState, repository: Option<String>) -> Self {
+        Self {
+            untrusted: UNTRUSTED,
+            id: id.to_string(),
+            state,
+            reasons: Vec::new(),
+            total: 0,
+            by_severity: BTreeMap::new(),
+            repository,
+            change: None,
+            findings: Vec::new(),
+            progress: None,
+            uri: uri(id),
+            engine: None,
+            reviewer: None,
+            notes: Vec::new(),
+            note: None,
+            next: None,
+        }
+    }
+
+    /// Renders the last lines of the text: the fields that programs read, for clients that show their model the text alone.
+    fn closing(&self) -> Vec<String> {
+        let state = serde_json::to_value(self.state).unwrap_or_default();
+        let state = format!("State: {}.", state.as_str().unwrap_or_default());
+        let repository = self.repository.as_ref().map(|folder| format!("Repository: {}.", strip_line(folder)));
+        let facts = [Some(state), repository, Some(format!("Resource: {}", self.uri))];
+        let next = self.next.as_ref().map(|next| format!("Next: {} {}", next.tool, Value::Object(next.input.clone())));
+        let marked = format!("(Titles and paths are {UNTRUSTED}. Review {}.)", self.id);
+        [facts.into_iter().flatten().collect::<Vec<_>>().join(" ")].into_iter().chain([marked]).chain(next).collect()
+    }
+}
+
+fn schema() -> Value {
+    let mut schema = output_schema::<ReviewToolOutput>();
+    schema["properties"]["findings"]["items"] = finding_line::schema();
+    schema
 }
 
 /// Returns the JSON Schema of a result, without references.
@@ -183,8 +244,8 @@ enum ReviewToolFault {
     Find(#[from] FindFault),
     #[error(transparent)]
     App(#[from] AppError),
-    #[error("not waiting any more: {} ({id})", if *stopped { "the review is being stopped" } else { "the review goes on" })]
-    NotWanted { id: RunId, stopped: bool },
+    #[error("not waiting any more: the review {0} goes on; wait for it with its id, or stop it with its id and cancel")]
+    NotWaiting(RunId),
 }
 
 fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
@@ -199,29 +260,35 @@ fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
 
 async fn answer(call: McpToolCall) -> Result<McpToolResult, ReviewToolFault> {
     let input: Input = input::parse(Value::Object(call.input))?;
-    let limit = Duration::from_secs(input.wait_seconds.unwrap_or(WAIT).min(LONGEST_WAIT).into());
-    let (id, own) = match &input.id {
-        Some(_) => (find_or_cancel(&input, &call.service).await?, false),
+    let limit = waiting_time(input.wait_seconds);
+    let id = match &input.id {
+        Some(_) => find_or_cancel(&input, &call.service).await?,
         None => start(input, &call.service).await?,
     };
     let wait = call.service.wait_review(id, limit, |line| call.progress.report(line));
     let snapshot = tokio::select! {
         snapshot = wait => snapshot,
-        () = call.cancelled.cancelled() => {
-            return Err(ReviewToolFault::NotWanted { id, stopped: own && call.service.abandon_review(id) });
-        }
+        // Clients cancel calls that take them too long. The review is paid for: only the waiting ends.
+        () = call.cancelled.cancelled() => return Err(ReviewToolFault::NotWaiting(id)),
     };
-    Ok(call.service.spawn_blocking("reading the review", move |service| render(service, id, snapshot)).await?)
+    let until = if call.connection == ClientConnection::Process { "session" } else { "server" };
+    let render = move |service: &Arc<Service>| render(service, id, snapshot, until);
+    Ok(call.service.spawn_blocking("reading the review", render).await?)
 }
 
-/// Starts a review; also returns whether this call started it.
-async fn start(input: Input, service: &Arc<Service>) -> Result<(RunId, bool), ReviewToolFault> {
+/// Returns how long a call waits at most.
+fn waiting_time(given: Option<u32>) -> Duration {
+    Duration::from_secs(given.unwrap_or(WAIT).min(LONGEST_WAIT).into())
+}
+
+/// Starts a review, or joins a running one of the same change.
+async fn start(input: Input, service: &Arc<Service>) -> Result<RunId, ReviewToolFault> {
     if input.cancel {
         return Err(ReviewToolFault::CancelWhat);
     }
     let start = StartReview { repo: input.repo, target: input.target, at: input.at, rules_only: input.rules_only };
     let started = service.spawn_blocking("starting the review", move |service| service.start_review(&start)).await??;
-    Ok((started.id, !started.joined))
+    Ok(started.id)
 }
 
 /// Finds the review with the given `id`, and stops it if requested.
@@ -238,17 +305,28 @@ async fn find_or_cancel(input: &Input, service: &Arc<Service>) -> Result<RunId, 
     Ok(id)
 }
 
-/// Renders the state of the review, in fields and as text.
-fn render(service: &Service, id: RunId, snapshot: Option<ReviewSnapshot>) -> McpToolResult {
-    let note = snapshot.as_ref().and_then(|snapshot| snapshot.note.clone());
+/// Renders the state of the review, in fields and as text. A running one ends with the `until` that it runs in.
+fn render(service: &Service, id: RunId, snapshot: Option<ReviewSnapshot>, until: &str) -> McpToolResult {
+    let repository = service.folder_of(id).ok().map(|folder| folder.display().to_string());
+    let note = snapshot.as_ref().and_then(|snapshot| snapshot.note.clone()).map(|note| format!("{note}."));
+    let keyless = snapshot.as_ref().filter(|snapshot| !snapshot.rules_only).and_then(|_| service.keyless_note());
     let warnings = match snapshot.map(|snapshot| snapshot.state) {
-        Some(ReviewState::Running(running)) => return render_running(id, &running, note),
-        Some(ReviewState::Failed { message, exit_code }) => return failed(id, message, exit_code),
+        Some(ReviewState::Running(running)) => {
+            let output = ReviewToolOutput::new(id, ToolReviewState::Running, repository);
+            return render_running(output, id, &running, note, until);
+        }
+        Some(ReviewState::Failed { message, exit_code }) => {
+            let state = if exit_code == 130 { ToolReviewState::Interrupted } else { ToolReviewState::Failed };
+            return failed(ReviewToolOutput::new(id, state, repository), message);
+        }
         Some(ReviewState::Ended(ended)) => warnings_of(ended),
         None => Vec::new(),
     };
     match service.review(id) {
-        Ok(review) => render_ended(&review, &warnings, note),
+        Ok(review) => {
+            let keyless = keyless.filter(|_| review.provenance.engine == Engine::Rules).map(str::to_owned);
+            render_ended(&review, repository, warnings, note.into_iter().chain(keyless).collect())
+        }
         Err(error) => McpToolResult::error(error.to_string()),
     }
 }
@@ -258,46 +336,37 @@ fn warnings_of(ended: FinishedRun) -> Vec<String> {
     ended.warnings.into_iter().chain(not_kept).collect()
 }
 
-fn render_running(id: RunId, running: &RunningReview, note: Option<String>) -> McpToolResult {
+fn render_running(
+    output: ReviewToolOutput,
+    id: RunId,
+    running: &RunningReview,
+    note: Option<String>,
+    until: &str,
+) -> McpToolResult {
+    let fate = format!(
+        "It ends with this {until}: wait for it before you finish. The user can go on with one that was cut short: review --resume {id}."
+    );
     let output = ReviewToolOutput {
-        untrusted: UNTRUSTED,
-        id: id.to_string(),
-        state: ToolReviewState::Running,
-        reasons: Vec::new(),
         total: running.total(),
         by_severity: running.findings.clone(),
-        uri: uri(id),
-        engine: None,
-        note: note.map(|note| format!("{note}.")),
+        progress: Some(running.line()),
+        notes: running.warnings.clone(),
+        note: Some(note.into_iter().chain([fate]).collect::<Vec<_>>().join(" ")),
         next: Some(next(NAME, id)),
+        ..output
     };
-    let mut text = running.warnings.clone();
+    let mut text = output.notes.clone();
     text.push(format!("The review {id} is running: {}.", running.line()));
     text.extend(output.note.clone());
     text.push(format!("Call {NAME} with this id to wait for it, with cancel to stop it."));
-    to_answer(
-        &output,
-        &text,
-        vec![McpLink { uri: uri(id), name: "the running review".to_owned(), mime: "application/json" }],
-    )
+    let link = McpLink { uri: uri(id), name: "the running review".to_owned(), mime: "application/json" };
+    to_answer(&output, text, vec![link])
 }
 
-fn failed(id: RunId, message: String, exit_code: u8) -> McpToolResult {
-    let state = if exit_code == 130 { ToolReviewState::Interrupted } else { ToolReviewState::Failed };
-    let text = format!("The review {id} ended before anything was reviewed: {message}");
-    let output = ReviewToolOutput {
-        untrusted: UNTRUSTED,
-        id: id.to_string(),
-        state,
-        reasons: vec![message],
-        total: 0,
-        by_severity: BTreeMap::new(),
-        uri: uri(id),
-        engine: None,
-        note: None,
-        next: None,
-    };
-    McpToolResult { is_error: true, ..to_answer(&output, &[text], Vec::new()) }
+fn failed(output: ReviewToolOutput, message: String) -> McpToolResult {
+    let text = format!("The review {} ended before anything was reviewed: {message}", output.id);
+    let output = ReviewToolOutput { reasons: vec![message], ..output };
+    McpToolResult { is_error: true, ..to_answer(&output, vec![text], Vec::new()) }
 }
 
 /// Checks whether the change was empty, so that the review is not taken for one without findings.
@@ -307,7 +376,12 @@ pub(super) fn is_empty(review: &Review) -> bool {
         && review.coverage.files.is_empty()
 }
 
-fn render_ended(review: &Review, warnings: &[String], left_out: Option<String>) -> McpToolResult {
+fn render_ended(
+    review: &Review,
+    repository: Option<String>,
+    warnings: Vec<String>,
+    left_out: Vec<String>,
+) -> McpToolResult {
     let state = match review.outcome {
         _ if review.ended == StopReason::Interrupted => ToolReviewState::Interrupted,
         ReviewOutcome::Complete => ToolReviewState::Complete,
@@ -317,25 +391,25 @@ fn render_ended(review: &Review, warnings: &[String], left_out: Option<String>) 
     let by_severity = RunRecord::of(review, None, None).findings;
     let total = by_severity.values().sum();
     let empty = is_empty(review);
-    let left_out = left_out.map(|note| format!("{note}."));
     let notes: Vec<String> = empty.then(|| EMPTY.to_owned()).into_iter().chain(left_out).collect();
+    let listed = review.main_findings().chain(review.also_noticed()).take(LISTED);
+    let mut text = warnings.clone();
+    text.push(brief::brief(review));
+    text.extend(notes.clone());
     let output = ReviewToolOutput {
-        untrusted: UNTRUSTED,
-        id: review.id.to_string(),
-        state,
         reasons: review.reasons.clone(),
         total,
         by_severity,
-        uri: uri(review.id),
-        engine: Some(engine(review)),
+        change: Some(brief::change(review)),
+        findings: listed.map(finding_line::render).collect(),
+        engine: Some(brief::engine(review)),
+        reviewer: Some(brief::reviewer(review)),
+        notes: warnings.into_iter().chain(brief::pull(review)).chain(brief::remarks(review)).collect(),
         note: (!notes.is_empty()).then(|| notes.join(" ")),
         next: (total > 0).then(|| next("findings", review.id)),
+        ..ReviewToolOutput::new(review.id, state, repository)
     };
-    let mut text = warnings.to_vec();
-    text.push(brief(review));
-    text.extend(notes);
-    text.push(format!("(Titles and paths are {UNTRUSTED}. Review {}.)", review.id));
-    McpToolResult { is_error: empty || state == ToolReviewState::Failed, ..to_answer(&output, &text, links(review.id)) }
+    McpToolResult { is_error: empty || state == ToolReviewState::Failed, ..to_answer(&output, text, links(review.id)) }
 }
 
 fn next(tool: &'static str, id: RunId) -> SuggestedCall {
@@ -344,7 +418,8 @@ fn next(tool: &'static str, id: RunId) -> SuggestedCall {
     SuggestedCall { tool, input }
 }
 
-fn to_answer(output: &ReviewToolOutput, text: &[String], links: Vec<McpLink>) -> McpToolResult {
+fn to_answer(output: &ReviewToolOutput, mut text: Vec<String>, links: Vec<McpLink>) -> McpToolResult {
+    text.extend(output.closing());
     let structured = serde_json::to_value(output).ok();
     McpToolResult { structured, text: Some(text.join("\n")), links, is_error: false }
 }

@@ -5,6 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::mcp::fixture::{ServerFixture, tokens};
+use crate::mcp::tool_selection::ToolSelection;
 
 fn fields(answer: &McpToolResult) -> &Value {
     answer.structured.as_ref().unwrap_or_else(|| panic!("{answer:?}"))
@@ -36,6 +37,13 @@ async fn a_review_is_started_and_its_outcome_is_told() {
     assert!(text(&answer).starts_with("1 finding"), "{}", text(&answer));
     assert_eq!(answer.links.len(), 2);
     assert!(!answer.is_error);
+    assert_says_its_fields(&answer);
+    assert_eq!(told["repository"], fixture.folder.display().to_string());
+    assert_eq!(
+        (&told["findings"][0]["path"], &told["findings"][0]["lines"]),
+        (&json!("cart.py"), &json!("1")),
+        "{told}"
+    );
     // The same review, named by the beginning of its id.
     let id = told["id"].as_str().unwrap();
     let again = fixture.call_tool(&tool(), json!({ "id": &id[..8] })).await;
@@ -59,6 +67,10 @@ async fn one_that_runs_is_told_joined_and_stopped() {
     assert_eq!((&told["state"], &told["engine"]), (&json!("running"), &Value::Null), "{answer:?}");
     assert_eq!(told["next"]["tool"], "review");
     assert!(text(&answer).contains("is running"), "{}", text(&answer));
+    let note = told["note"].as_str().unwrap();
+    assert!(note.contains("ends with this session: wait for it") && note.contains("review --resume"), "{note}");
+    assert!(told["progress"].is_string(), "{told}");
+    assert_says_its_fields(&answer);
     // Uncommitted changes may differ the next time, so the review is not joined. A third one has to wait.
     let second = fixture.call_tool(&tool(), input.clone()).await;
     assert_ne!(fields(&second)["id"], told["id"]);
@@ -71,24 +83,50 @@ async fn one_that_runs_is_told_joined_and_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_started_a_review_and_is_gone_stops_it_and_a_listener_does_not() {
+async fn a_call_that_is_cancelled_ends_the_waiting_and_not_the_review() {
     let fixture = ServerFixture::silent();
-    let begun = fixture.call_tool(&tool(), json!({ "at": "uncommitted", "wait_seconds": 0 })).await;
-    let id: RunId = fields(&begun)["id"].as_str().unwrap().parse().unwrap();
-    let Value::Object(listening) = json!({ "id": id.to_string(), "wait_seconds": 60 }) else { panic!() };
     let cancelled = CancellationToken::new();
     cancelled.cancel();
-    let answer = (tool().call)(fixture.call_with(&tool(), listening, cancelled.clone())).await;
-    assert!(answer.is_error && text(&answer).contains("the review goes on"), "{answer:?}");
-    assert!(!fixture.service.snapshot(id).unwrap().state.is_over());
-    let Value::Object(starting) = json!({ "at": "uncommitted", "wait_seconds": 60 }) else { panic!() };
-    let answer = (tool().call)(fixture.call_with(&tool(), starting, cancelled)).await;
-    assert!(text(&answer).contains("is being stopped"), "{answer:?}");
-    let own: RunId = text(&answer).rsplit_once('(').unwrap().1.trim_end_matches(')').parse().unwrap();
-    let snapshot = fixture.service.wait_review(own, Duration::from_mins(1), |_| {}).await.unwrap();
-    assert!(snapshot.state.is_over(), "{snapshot:?}");
-    assert!(!fixture.service.snapshot(id).unwrap().state.is_over());
+    for input in [json!({ "at": "uncommitted", "wait_seconds": 600 }), json!({ "id": "last", "wait_seconds": 600 })] {
+        let Value::Object(input) = input else { panic!() };
+        let answer = (tool().call)(fixture.call_with(&tool(), input, cancelled.clone())).await;
+        assert!(answer.is_error && text(&answer).contains("goes on"), "{answer:?}");
+        let id: RunId = text(&answer).split("the review ").nth(1).unwrap()[..36].parse().unwrap();
+        assert!(!fixture.service.snapshot(id).unwrap().state.is_over());
+    }
     fixture.service.shut_down(Duration::from_mins(1)).await;
+}
+
+#[test]
+fn no_call_waits_as_long_as_clients_give_up() {
+    for (given, waits) in [(None, 20), (Some(0), 0), (Some(600), 45)] {
+        assert_eq!(waiting_time(given), Duration::from_secs(waits), "{given:?}");
+    }
+    let offer = ToolSelection::new(&[], false).unwrap();
+    let described = (tool().input)(NAME, &offer)["properties"]["wait_seconds"]["description"].take();
+    assert!(described.as_str().unwrap().contains(&LONGEST_WAIT.to_string()), "{described}");
+}
+
+/// Checks that an answer's text says what its fields say: clients show their model one of the two.
+fn assert_says_its_fields(answer: &McpToolResult) {
+    let (told, text) = (fields(answer), text(answer));
+    let says = |word: &Value| {
+        let word = word.as_str().unwrap();
+        assert!(text.contains(word), "{word:?} is missing in {text}");
+    };
+    for name in ["id", "state", "uri", "repository", "change", "progress", "reviewer", "note"] {
+        told.get(name).filter(|field| field.is_string()).into_iter().for_each(says);
+    }
+    told["notes"].as_array().unwrap().iter().for_each(says);
+    for finding in told["findings"].as_array().unwrap() {
+        says(&finding["id"]);
+        says(&finding["path"]);
+        let title: String = finding["title"].as_str().unwrap().chars().take(100).collect();
+        says(&title.into());
+    }
+    if let Some(next) = told.get("next") {
+        says(&format!("Next: {} {}", next["tool"].as_str().unwrap(), next["input"]).into());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,6 +164,31 @@ async fn what_is_kept_is_told_whatever_it_was() {
         assert_eq!((told["id"].as_str(), answer.is_error), (Some(&*id.to_string()), state == "failed"), "{answer:?}");
         assert_eq!(told["state"], state, "{answer:?}");
         assert_eq!(told["reasons"].as_array().unwrap().is_empty(), state == "complete", "{answer:?}");
-        assert!(text(&answer).lines().count() <= 20, "{}", text(&answer));
+        assert!(text(&answer).lines().count() <= 22, "{}", text(&answer));
+        assert_says_its_fields(&answer);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_receives_the_code_is_a_field_too() {
+    let fixture = ServerFixture::silent();
+    let mut answer = fixture.call_tool(&tool(), json!({ "at": "uncommitted", "wait_seconds": 1 })).await;
+    while fields(&answer)["notes"].as_array().unwrap().is_empty() {
+        answer = fixture.call_tool(&tool(), json!({ "id": fields(&answer)["id"], "wait_seconds": 1 })).await;
+    }
+    assert!(fields(&answer)["notes"][0].as_str().unwrap().contains("ollama/silent"), "{answer:?}");
+    assert_says_its_fields(&answer);
+    fixture.service.shut_down(Duration::from_mins(1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_a_key_says_why_the_rules_reviewed() {
+    for (model, rules_only, is_noted) in [("auto", false, true), ("auto", true, false), ("none", false, false)] {
+        let fixture = ServerFixture::with_model(model, false);
+        let input = json!({ "at": "uncommitted", "rules_only": rules_only, "wait_seconds": 45 });
+        let answer = fixture.call_tool(&tool(), input).await;
+        let note = fields(&answer).get("note").and_then(Value::as_str).unwrap_or_default();
+        assert_eq!(note.contains("No key of a model"), is_noted, "{model} {rules_only}: {answer:?}");
+        assert_says_its_fields(&answer);
     }
 }
