@@ -15,7 +15,7 @@ use crate::present::editor::{json, terminal};
 /// The flags that name an editor.
 #[derive(Debug, Clone, Args)]
 pub(super) struct EditorLocationArgs {
-    /// Use the editor with this socket or named pipe [default: `DIALECTIC_IPC_PATH`]
+    /// Use the editor at this socket or named pipe [default: `DIALECTIC_IPC_PATH`]
     #[arg(long, value_name = "PATH")]
     pub(super) socket: Option<PathBuf>,
     /// Also search for the editor that this terminal belongs to

@@ -160,7 +160,6 @@ fn take(stream: &mut UnixStream, piece: &[u8], generation: Generation, habit: Ha
             Habit::Refuses(error) => json!({ "success": false, "error": error }),
             _ => json!({ "success": true }),
         },
-        (Generation::E, "log" | "polo" | "goodbye") => return true,
         (Generation::B | Generation::C | Generation::D, "log") => json!({ "success": true }),
         (Generation::B | Generation::C | Generation::D | Generation::E, "get_selection") => {
             let data = json!({
