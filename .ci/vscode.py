@@ -1,8 +1,8 @@
 """The extension for VS Code: installed from its lock file, compiled, linted, tested and packaged, and its package compared with a list.
 
-    vscode.py FOLDER
+    vscode.py FOLDER PATH-TO-REVIEW
 
-FOLDER is where it is built; npm must be on PATH. Packaging happens without a network. The package must hold exactly the files that
+FOLDER is where it is built; npm must be on PATH. Its client is also run against the program itself. Packaging happens without a network. The package must hold exactly the files that
 `editors/vscode/package-files.txt` names, and what it holds must load with what it brings.
 """
 
@@ -53,11 +53,12 @@ def difference(found, expected):
     return [f"+ {name}" for name in found if found.count(name) > expected.count(name)] + [f"- {name}" for name in expected if name not in found]
 
 
-def main(folder):
+def main(folder, program):
     target = copied(folder)
     run(["npm", "run", "compile"], target)
     run(["npm", "run", "lint"], target)
     run(["npm", "test"], target)
+    run(["npm", "run", "test:program"], target, env={**os.environ, "REVIEW_PROGRAM": str(program)})
     run([*OFFLINE, "npm", "run", "package"], target)
 
     with zipfile.ZipFile(target / "review.vsix") as package:
@@ -79,4 +80,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]).resolve())
+    main(*(pathlib.Path(argument).resolve() for argument in sys.argv[1:3]))

@@ -4,78 +4,37 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 
-import { activate, deactivate } from "../src/extension";
 import { middleware } from "../src/middleware";
 import { SERVER_COMMANDS } from "../src/protocol";
-import type { FindingNode, TreeNode } from "../src/state";
+import { NO_TOKEN, document, firstFinding, open, run, stop, until } from "./harness";
 import { Diagnostic, Range, Uri, editor, workspace } from "./stub";
 
 const folder = mkdtempSync(join(tmpdir(), "review-"));
 const transcript = join(folder, "transcript");
-const subscriptions: { dispose: () => void }[] = [];
 
 interface Message {
     method?: string;
     params?: { command?: string; arguments?: unknown[] };
 }
 
-/** Waits until a condition holds; the limit is far above what is needed, and its end is a failure. */
-async function until(condition: () => boolean, goal: string): Promise<void> {
-    for (let tries = 0; tries < 400; tries += 1) {
-        if (condition()) {
-            return;
-        }
-        await delay(25);
-    }
-    assert.fail(`${goal}: ${editor.status.text}\n${editor.log.join("\n")}\n${JSON.stringify(editor.messages)}`);
-}
-
 /** Starts the extension with a server that behaves as the script says, in the folders of that many names. */
 async function start(script = "", ...names: string[]): Promise<void> {
     const path = join(folder, "review");
-    writeFileSync(path, `#!/bin/sh\nREVIEW_SCRIPT='${script}' REVIEW_TRANSCRIPT='${transcript}' exec '${process.execPath}' '${join(__dirname, "scriptedServer.js")}' "$@"\n`);
+    const server = join(__dirname, "scriptedServer.js");
+    writeFileSync(path, `#!/bin/sh\nREVIEW_SCRIPT='${script}' REVIEW_TRANSCRIPT='${transcript}' exec '${process.execPath}' '${server}' "$@"\n`);
     chmodSync(path, 0o755);
     writeFileSync(transcript, "");
-    editor.settings["review.path"] = { defaultValue: "review", globalValue: path, workspaceValue: "./evil" };
-    workspace.workspaceFolders = (names.length === 0 ? ["one"] : names).map((name, index) => ({ uri: Uri.parse(`file:///work/${name}`), name, index }));
-    workspace.textDocuments = [
-        { uri: Uri.parse("file:///work/one/a.go"), languageId: "go", version: 1, isClosed: false, getText: () => "one\ntwo\n", lineCount: 2 },
-    ];
-    await activate({ subscriptions } as unknown as Parameters<typeof activate>[0]);
+    workspace.textDocuments = [document("file:///home/me/one/a.go", "go", "one\ntwo\n")];
+    await open(path, ...(names.length === 0 ? ["one"] : names).map((name) => `file:///home/me/${name}`));
 }
 
-afterEach(async () => {
-    await deactivate();
-    for (const subscription of subscriptions.splice(0)) {
-        subscription.dispose();
-    }
-    for (const list of [editor.messages, editor.answers, editor.executed, editor.opened, editor.external, editor.edits, editor.log]) {
-        list.length = 0;
-    }
-    editor.choose = () => undefined;
-});
+afterEach(stop);
 
 /** The arguments of all calls of a server's command, in order. */
 function calls(command: string): unknown[] {
     const messages = readFileSync(transcript, "utf8").trim().split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as Message);
     return messages.filter((message) => message.params?.command === command).map((message) => message.params?.arguments?.[0]);
-}
-
-function run(name: string, ...args: unknown[]): Promise<unknown> {
-    const command = editor.commands.get(`reviewTool.${name}`);
-    assert.ok(command, name);
-    return Promise.resolve(command(...args));
-}
-
-function firstFinding(): FindingNode {
-    let nodes = editor.tree?.getChildren() as TreeNode[];
-    while (nodes[0] !== undefined && nodes[0].kind !== "finding") {
-        nodes = editor.tree?.getChildren(nodes[0]) as TreeNode[];
-    }
-    assert.ok(nodes[0], "a finding");
-    return nodes[0];
 }
 
 test("a review from start to dismissal", async () => {
@@ -93,7 +52,7 @@ test("a review from start to dismissal", async () => {
     await run("reviewPullRequest");
     editor.answers.push("not a pull request");
     await run("reviewPullRequest");
-    const place = { folder: "file:///work/one" };
+    const place = { folder: "file:///home/me/one" };
     const page = "https://forge.example/owner/repo/pull/12";
     assert.deepEqual(calls("review.start"), [
         { kind: "branch", ...place },
@@ -106,7 +65,7 @@ test("a review from start to dismissal", async () => {
 
     const node = firstFinding();
     await run("showFinding", node);
-    assert.deepEqual(editor.opened, ["file:///work/one/a.go"]);
+    assert.deepEqual(editor.opened, ["file:///home/me/one/a.go"]);
     editor.answers.push("go/defer-in-loop");
     await run("explainRule");
     await run("explainRule", node);
@@ -120,7 +79,7 @@ test("a review from start to dismissal", async () => {
     await run("apply");
     assert.deepEqual(calls("review.apply"), [{ finding: "3787e92af018", ...place }]);
     await until(() => editor.edits.length > 0, "the edit");
-    assert.deepEqual(editor.edits, ["file:///work/one/a.go"]);
+    assert.deepEqual(editor.edits, ["file:///home/me/one/a.go"]);
     editor.answers.push(undefined);
     await run("dismiss", node);
     editor.answers.push("checked by the caller");
@@ -134,10 +93,9 @@ test("a review from start to dismissal", async () => {
 
 test("diagnostics, hovers and code actions", async () => {
     await start();
-    await until(() => editor.diagnostics.has("file:///work/one/a.go"), "diagnostics");
-    assert.deepEqual(editor.diagnostics.get("file:///work/one/a.go")?.map(({ message, source }) => [message, source]), [["Scripted finding", "review"]]);
-    const document = workspace.textDocuments[0];
-    const hover = await editor.hover?.provideHover(document, { line: 1, character: 0 }, { isCancellationRequested: false, onCancellationRequested: () => undefined });
+    await until(() => editor.diagnostics.has("file:///home/me/one/a.go"), "diagnostics");
+    assert.deepEqual(editor.diagnostics.get("file:///home/me/one/a.go")?.map(({ message, source }) => [message, source]), [["Scripted finding", "review"]]);
+    const hover = await editor.hover?.provideHover(workspace.textDocuments[0], { line: 1, character: 0 }, NO_TOKEN);
     const [content] = (hover?.contents ?? []) as { value: string; isTrusted: boolean; supportHtml: boolean }[];
     assert.match(content?.value ?? "", /\[CWE-252\]\(https:/);
     assert.deepEqual([content?.isTrusted, content?.supportHtml], [false, false]);
@@ -151,12 +109,12 @@ test("a hostile server cannot open, edit or run anything", async () => {
     await start("hostile");
     await until(() => editor.diagnostics.size > 0 && editor.messages.length > 0 && (editor.tree?.getChildren().length ?? 0) > 0, "findings");
     assert.equal(/\]\(command:|\]\(https:/.test(editor.messages.map(({ text }) => text).join("")), false);
-    const [diagnostic] = editor.diagnostics.get("file:///work/one/a.go") ?? [];
+    const [diagnostic] = editor.diagnostics.get("file:///home/me/one/a.go") ?? [];
     assert.equal(diagnostic?.code, "go/defer-in-loop", "the link is left out");
     assert.equal(firstFinding().finding.body.replaceAll("\u2060", "^"), "!^[x](https://h.example/p.png) [run]^(command:workbench.action.quit) [page](https://h.example/)");
     await run("openThread", firstFinding());
     await run("apply", firstFinding());
-    const actions = await editor.actions?.provideCodeActions(workspace.textDocuments[0], {}, { diagnostics: [] }, { isCancellationRequested: false, onCancellationRequested: () => undefined });
+    const actions = await editor.actions?.provideCodeActions(workspace.textDocuments[0], {}, { diagnostics: [] }, NO_TOKEN);
     assert.deepEqual((actions ?? []).map(({ title }) => title), ["Apply the suggestion", "Dismiss this finding"]);
     assert.deepEqual([editor.external, editor.edits], [[], []]);
 });
@@ -201,7 +159,7 @@ test("a running review is cancelled", async () => {
     assert.equal(editor.context.get("reviewTool.running"), true);
     assert.match(editor.view.message ?? "", /A review is running/);
     await run("cancel");
-    assert.deepEqual(calls("review.cancel"), [{ folder: "file:///work/one" }]);
+    assert.deepEqual(calls("review.cancel"), [{ folder: "file:///home/me/one" }]);
     await until(() => editor.status.text.includes("incomplete"), "the end");
 });
 
@@ -239,7 +197,7 @@ test("several folders: the user chooses, and each has its findings", async () =>
     await until(() => (editor.status.tooltip.match(/complete/g) ?? []).length === 2, "both folders");
     editor.answers.push(1);
     await run("reviewBranch");
-    assert.deepEqual(calls("review.start"), [{ kind: "branch", folder: "file:///work/two" }]);
+    assert.deepEqual(calls("review.start"), [{ kind: "branch", folder: "file:///home/me/two" }]);
     editor.answers.push(undefined);
     await run("reviewBranch");
     assert.equal(calls("review.start").length, 1);

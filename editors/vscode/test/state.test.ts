@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { FINDINGS_LIMIT, ProtocolError, parseFindings, parseStatus } from "../src/protocol";
 import { ReviewState, dollars, pathBelow } from "../src/state";
 
-const A = { uri: "file:///work/a", name: "a" };
-const B = { uri: "file:///work/b/", name: "b" };
+const A = { uri: "file:///home/me/a", name: "a" };
+const B = { uri: "file:///home/me/b/", name: "b" };
 const RANGE = { start: { line: 4, character: 0 }, end: { line: 5, character: 2 } };
 
 function finding(id: string, extra: object = {}): object {
@@ -46,12 +46,12 @@ test("the tree groups findings by severity, then file", () => {
 test("several folders are one tree, and labels say which folder", () => {
     const two = state(A, B);
     two.setFindings(A.uri, parseFindings({ run: "r1", findings: [finding("1")] }));
-    two.setFindings(B.uri, parseFindings({ run: "r2", findings: [finding("2", { uri: "file:///work/b/x%20y.go" })] }));
+    two.setFindings(B.uri, parseFindings({ run: "r2", findings: [finding("2", { uri: "file:///home/me/b/x%20y.go" })] }));
     assert.deepEqual(two.tree()[0]?.files.map((file) => file.label), ["a/x.go", "b/x y.go"]);
-    assert.deepEqual(two.findings().map((finding) => finding.folder), ["file:///work/a", "file:///work/b"]);
-    assert.equal(two.setStatus(parseStatus(status("file:///work/c"))), false, "a folder that is not open");
+    assert.deepEqual(two.findings().map((finding) => finding.folder), ["file:///home/me/a", "file:///home/me/b"]);
+    assert.equal(two.setStatus(parseStatus(status("file:///home/me/c"))), false, "a folder that is not open");
     two.setStatus(parseStatus(status(A.uri, { counts: { high: 1 }, costUsd: 0.25 })));
-    two.setStatus(parseStatus(status("file:///work/b", { state: "running", counts: { high: 2, low: 1 }, costUsd: 0.5 })));
+    two.setStatus(parseStatus(status("file:///home/me/b", { state: "running", counts: { high: 2, low: 1 }, costUsd: 0.5 })));
     assert.deepEqual(two.running().map((folder) => folder.name), ["b"]);
     assert.equal(two.status().text, "$(sync~spin) Review: running · 3 high, 1 low · $0.75");
     assert.equal(two.status().tooltip, "a: complete · 1 high · cost $0.25\nb: running · 2 high, 1 low · cost $0.50");

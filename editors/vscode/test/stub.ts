@@ -6,6 +6,13 @@ type Listener = (event: unknown) => unknown;
 
 export class Disposable {
     constructor(readonly dispose: () => void = () => undefined) {}
+    static from(...parts: { dispose: () => void }[]): Disposable {
+        return new Disposable(() => {
+            for (const part of parts) {
+                part.dispose();
+            }
+        });
+    }
 }
 
 export class EventEmitter {
@@ -230,6 +237,7 @@ export const workspace = {
         editor.documents = provider;
         return new Disposable();
     },
+    createFileSystemWatcher: () => ({ onDidCreate: never, onDidChange: never, onDidDelete: never, dispose: () => undefined }),
     applyEdit: (edit: WorkspaceEdit) => {
         editor.edits.push(...edit.files);
         return Promise.resolve(true);
