@@ -14,7 +14,7 @@ const CONTEXT: u32 = 4;
 /// Upper bound on the lines that are shown for one place.
 const MOST_LINES: usize = 80;
 /// Upper bound on the characters of a line.
-const MOST_CHARACTERS: usize = 2000;
+const MOST_CHARACTERS: usize = 1000;
 
 /// A line of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
