@@ -18,7 +18,7 @@ const LOCK: &str = "run.lock";
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// The runs in the folders of one folder.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct FolderRuns {
     root: PathBuf,
     runs: PathBuf,
@@ -30,9 +30,9 @@ impl FolderRuns {
         Self { root: root.to_owned(), runs: root.join("runs") }
     }
 
-    /// Returns the pages under `root` that were made of runs, wherever the runs themselves are.
-    pub(super) fn of_pages(root: &Path) -> Self {
-        Self { root: root.to_owned(), runs: root.join("pages") }
+    /// Returns the pages in `folder` that were made of runs, wherever the runs themselves are.
+    pub(super) fn of_pages(folder: PathBuf) -> Self {
+        Self { root: folder.clone(), runs: folder }
     }
 
     fn folder(&self, id: RunId) -> PathBuf {

@@ -53,8 +53,6 @@ const MOST_RECORD: u64 = 1 << 20;
 pub struct Store {
     runs: Arc<dyn RunStore>,
     documents: PresentedStore,
-    /// Pages for a browser, always on this machine.
-    pages: FolderRuns,
     /// The time of the last [`prune_often`](Self::prune_often).
     pruned: Arc<Mutex<Option<Instant>>>,
 }
@@ -71,8 +69,7 @@ impl Store {
     }
 
     fn of(root: &Path, runs: impl RunStore + 'static) -> Self {
-        let (documents, pages) = (PresentedStore::at(root), FolderRuns::of_pages(root));
-        Self { runs: Arc::new(runs), documents, pages, pruned: Arc::default() }
+        Self { runs: Arc::new(runs), documents: PresentedStore::at(root), pruned: Arc::default() }
     }
 
     /// Returns the store that `REVIEW_STORE` names: the folders under `root` if it is empty, or else a database, which is opened at the first
@@ -113,8 +110,14 @@ impl Store {
 
     /// Saves the page of a run for a browser on this machine, readable by the owner only; returns its file.
     pub fn save_page(&self, id: RunId, bytes: &[u8]) -> Result<PathBuf, StoreError> {
-        self.pages.put(id, PAGE, bytes)?;
-        Ok(self.pages.file(id, PAGE))
+        let pages = self.pages();
+        pages.put(id, PAGE, bytes)?;
+        Ok(pages.file(id, PAGE))
+    }
+
+    /// Returns the pages for a browser. Like documents they are always on this machine.
+    fn pages(&self) -> FolderRuns {
+        FolderRuns::of_pages(self.documents.folder().with_file_name("pages"))
     }
 
     /// Opens a file of a run that grows while the run is in progress, with an exclusive lock: only one process may write while it is open.
@@ -236,8 +239,9 @@ impl Store {
                 removed += 1;
             }
         }
-        for (id, _) in self.pages.ids()?.into_iter().filter(|(_, changed_at)| is_old(*changed_at)) {
-            self.pages.remove(id)?;
+        let pages = self.pages();
+        for (id, _) in pages.ids()?.into_iter().filter(|(_, changed_at)| is_old(*changed_at)) {
+            pages.remove(id)?;
         }
         self.documents.prune(age)?;
         Ok(removed)

@@ -151,6 +151,18 @@ fn files_read_back_and_no_name_leaves_the_folder() {
     }
 }
 
+#[test]
+fn pages_are_on_this_machine_and_go_with_their_age() {
+    let (_root, stores) = stores();
+    for store in stores {
+        let page = store.save_page(id(A), b"<!doctype html>").unwrap();
+        assert_eq!((store.list().unwrap().len(), store.prune(KEPT_FOR).unwrap()), (0, 0));
+        assert!(page.is_file());
+        assert_eq!(store.prune(Duration::ZERO).unwrap(), 0, "a page is no run");
+        assert!(!page.exists());
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn only_the_owner_can_look() {
@@ -160,6 +172,8 @@ fn only_the_owner_can_look() {
     let (runs, folder) = (folders(root.path()), folders(root.path()).join(A));
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&folder.join("review.json")), mode(&folder), mode(&runs)), (0o600, 0o700, 0o700));
+    let page = store.save_page(id(A), b"<!doctype html>").unwrap();
+    assert_eq!((mode(&page), mode(page.parent().unwrap())), (0o600, 0o700));
 }
 
 #[cfg(unix)]

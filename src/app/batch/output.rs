@@ -1,6 +1,5 @@
 //! The files of a batch: its index, and a folder for each review. Main function: [`write_index`].
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use super::error::BatchError;
@@ -53,8 +52,7 @@ pub fn write_index(folder: &Path, index: &BatchIndex) -> Result<(), AppError> {
     let write = |name: &str, bytes: &[u8]| files::write_output(&folder.join(name), bytes).map_err(BatchError::from);
     write(INDEX, &batch::json(index))?;
     write(MARKDOWN, batch::markdown(index).as_bytes())?;
-    let folders = index.entries.iter().filter_map(|entry| entry.folder.as_deref());
-    let pages: HashSet<&str> = folders.filter(|name| folder.join(name).join(REVIEW_PAGE).is_file()).collect();
-    write(PAGE, &batch::html(index, &pages))?;
+    let has_page = |name: &str| folder.join(name).join(REVIEW_PAGE).is_file();
+    write(PAGE, &batch::html(index, &has_page))?;
     Ok(())
 }

@@ -1,20 +1,17 @@
 //! A batch as an HTML page. Main function: [`html`].
 
-use std::collections::HashSet;
-
 use minijinja::{Value, context};
 
 use super::{cost, findings_of, outcome, totals};
 use crate::domain::batch::{BatchEntry, BatchIndex, BatchOutcome};
 use crate::present::html::page;
 
-/// Renders the batch: the sums, a row for each review with a link to its files, and what was left out. `pages` names the folders, beside the index,
-/// that have a page of their own.
-pub fn html(index: &BatchIndex, pages: &HashSet<&str>) -> Vec<u8> {
+/// Renders the batch: the sums, a row for each review with a link to its files, and what was left out. `has_page` checks whether the folder of a
+/// review, which is beside the index, has a page of its own.
+pub fn html(index: &BatchIndex, has_page: &dyn Fn(&str) -> bool) -> Vec<u8> {
     let rows = index.entries.iter().map(|entry| {
         let link = entry.folder.as_deref().map(|folder| {
-            let has_page = pages.contains(folder);
-            (if has_page { format!("{folder}/review.html") } else { format!("{folder}/") }, folder)
+            (if has_page(folder) { format!("{folder}/review.html") } else { format!("{folder}/") }, folder)
         });
         context! {
             name => entry.name.as_str(),

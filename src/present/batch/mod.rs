@@ -193,6 +193,16 @@ mod tests {
     }
 
     #[test]
+    fn a_page_links_the_pages_of_its_reviews_and_escapes_the_rest() {
+        let page = |has_page| String::from_utf8(html(&fixtures::index(), &|_| has_page)).unwrap();
+        let linked = page(true);
+        assert!(linked.contains("<a href=\"feature-a-0a1b2c3d/review.html\">"), "{linked}");
+        assert!(page(false).contains("<a href=\"feature-a-0a1b2c3d/\">"));
+        assert!(linked.contains("x|y `z` &lt;b&gt;[l](u)&lt;/b&gt; @octo #1&lt;U+202E&gt;"), "{linked}");
+        assert!(linked.contains("class=\"outcome failed\"") && linked.contains(&totals(&fixtures::index())));
+    }
+
+    #[test]
     fn no_text_of_a_branch_leaves_its_cell() {
         let (page, text) = (markdown(&fixtures::index()), table(&fixtures::index()));
         assert!(page.contains("`x`&#124;``y `z` <b>[l](u)</b>") && !page.contains('\u{202e}'), "{page}");

@@ -14,7 +14,7 @@ const CONTEXT: u32 = 4;
 /// Upper bound on the lines that are shown for one place.
 const MOST_LINES: usize = 80;
 /// Upper bound on the characters of a line.
-const MOST_CHARACTERS: usize = 2000;
+const MOST_CHARACTERS: usize = 1000;
 
 /// A line of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,13 +81,16 @@ fn hunk_starts(header: &str) -> Option<(u32, u32)> {
     Some((start(old)?, start(new)?))
 }
 
-/// Returns the lines of a diff around an anchor, if it shows all the lines of the anchor.
+/// Returns the lines of a diff around an anchor, if it shows all the lines of the anchor as they are quoted.
 pub(super) fn around<'l, 'a>(diff: &'l [CodeLine<'a>], anchor: &Anchor) -> Option<&'l [CodeLine<'a>]> {
     let lines = anchor.lines?;
     let is_at = |number: u32| diff.iter().position(|line| line.number(anchor.side) == Some(number));
     let (first, last) = (is_at(lines.start())?, is_at(lines.end())?);
-    let is_whole = diff.get(first..=last)?.iter().all(|line| line.mark.is_some());
-    if !is_whole {
+    let whole = diff.get(first..=last)?;
+    // Lines of an earlier head may have other text now.
+    let quote: Vec<&str> =
+        whole.iter().filter(|line| line.is_within(anchor.side, lines)).map(|line| line.text).collect();
+    if whole.iter().any(|line| line.mark.is_none()) || quote.join("\n") != anchor.quote {
         return None;
     }
     let context = CONTEXT as usize;
@@ -170,12 +173,12 @@ mod tests {
     const PATCH: &str =
         "@@ -10,4 +20,5 @@ fn main() {\n a\n-b\n+c\n+<d>\n e\n\\ No newline at end of file\n@@ -90 +99,0 @@\n-z\n";
 
-    fn anchor(side: DiffSide, first: u32, last: u32) -> Anchor {
+    fn anchor(side: DiffSide, first: u32, last: u32, quote: &str) -> Anchor {
         Anchor {
             path: RepoPath::parse("a").unwrap(),
             side,
             lines: LineRange::new(first, last).ok(),
-            quote: String::new(),
+            quote: quote.to_owned(),
             matched: AnchorMatch::Exact,
             masked: false,
         }
@@ -204,10 +207,11 @@ mod tests {
         let lines = parse(PATCH);
         let text =
             |anchor: &Anchor| around(&lines, anchor).map(|lines| lines.iter().map(|one| one.text).collect::<String>());
-        assert_eq!(text(&anchor(DiffSide::New, 21, 22)).as_deref(), Some("abc<d>e"));
-        assert_eq!(text(&anchor(DiffSide::Old, 90, 90)).as_deref(), Some("z"));
-        assert_eq!(text(&anchor(DiffSide::New, 23, 24)), None);
-        assert_eq!(text(&anchor(DiffSide::Old, 12, 90)), None, "it is in two hunks");
+        assert_eq!(text(&anchor(DiffSide::New, 21, 22, "c\n<d>")).as_deref(), Some("abc<d>e"));
+        assert_eq!(text(&anchor(DiffSide::Old, 90, 90, "z")).as_deref(), Some("z"));
+        assert_eq!(text(&anchor(DiffSide::New, 21, 22, "c\nx")), None, "another text was there");
+        assert_eq!(text(&anchor(DiffSide::New, 23, 24, "e\n")), None);
+        assert_eq!(text(&anchor(DiffSide::Old, 12, 90, "e\nz")), None, "it is in two hunks");
     }
 
     #[test]

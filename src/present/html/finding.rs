@@ -5,7 +5,7 @@ use minijinja::{Value, context};
 use super::code::{self, CodeLine};
 use super::files::ReportedFiles;
 use super::{markdown, safe};
-use crate::domain::finding::{Anchor, Finding, OriginKind};
+use crate::domain::finding::{Anchor, DismissalNote, Finding, OriginKind};
 use crate::domain::place::DiffSide;
 use crate::present::{digest, patch, report};
 
@@ -47,7 +47,7 @@ pub(super) fn values(number: usize, finding: &Finding, files: &ReportedFiles<'_>
         more_places => finding.anchors.len().saturating_sub(MOST_PLACES),
         suggestion => suggestion,
         rationale => digest::rationale(finding).map(|text| safe(markdown::render(&text))),
-        dismissed => finding.dismissed.as_ref().map(|note| note.describe()),
+        dismissed => finding.dismissed.as_ref().map(DismissalNote::describe),
     }
 }
 

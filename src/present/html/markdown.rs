@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn deep_lists_end() {
-        let deep: String = (0..200).map(|depth| format!("{}- x\n", "  ".repeat(depth))).collect();
-        let text = render(&deep);
+        let deep: Vec<String> = (0..200).map(|depth| format!("{}- x\n", "  ".repeat(depth))).collect();
+        let text = render(&deep.concat());
         assert_eq!(text.matches("<ul>").count(), text.matches("</ul>").count());
         assert!(text.matches("<ul>").count() <= DEEPEST);
     }

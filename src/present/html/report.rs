@@ -9,6 +9,7 @@ use super::files::ReportedFiles;
 use super::{escape_line, finding, inline_code, markdown, safe};
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Finding, FindingStatus, Severity};
+use crate::domain::forge::ReviewedPull;
 use crate::domain::path::RepoPath;
 use crate::domain::review::{CoverageState, FileCoverage, Review, ReviewOutcome};
 use crate::domain::text::count_noun;
@@ -70,7 +71,7 @@ fn head(review: &Review) -> Value {
         repository => change.repository.as_str(),
         names => digest::change_names(change),
         pull => digest::pull(change).map(|(name, title)| {
-            let url = change.pull.as_ref().map(|pull| pull.url()).filter(|url| is_web_address(url));
+            let url = change.pull.as_ref().map(ReviewedPull::url).filter(|url| is_web_address(url));
             context! { name => name, title => title, url => url }
         }),
         size => digest::size(change).join(", "),
@@ -154,7 +155,7 @@ fn file_list(review: &Review, findings: &[(usize, &Finding)], files: &ReportedFi
             {
                 *count += 1;
             }
-            if let (Some(lines), Some(notes)) = (anchor.lines, notes.get_mut(at)) {
+            if let (Some(lines), Some(notes), false) = (anchor.lines, notes.get_mut(at), finding.status.is_over()) {
                 notes.push(CodeNote { side: anchor.side, line: lines.end(), html: note(*number, finding) });
             }
         }

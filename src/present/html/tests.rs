@@ -50,8 +50,8 @@ fn a_small_review_is_one_page() {
     change.commits.truncate(1);
     let quote = &review.findings[0].anchors[0];
     let first = quote.lines.unwrap().start();
-    let text: String = quote.quote.split('\n').map(|line| format!("+{line}\n")).collect();
-    change.files[0].patch.text = format!("@@ -0,0 +{first},9 @@\n{text}").into();
+    let text: Vec<String> = quote.quote.split('\n').map(|line| format!("+{line}\n")).collect();
+    change.files[0].patch.text = format!("@@ -0,0 +{first},9 @@\n{}", text.concat()).into();
     assert_eq!(change.files[0].path, quote.path);
     insta::assert_snapshot!(body(&rendered(&review)));
 }
@@ -194,8 +194,11 @@ fn poison_change(change: &mut ChangeSet, text: &str) {
     }
 }
 
+/// An element: its name and its attributes.
+type Element = (String, HashMap<String, String>);
+
 /// Parses a page as strictly as nobody writes HTML: every element is one of ours and closed, every value is in double quotes.
-fn parse(page: &str) -> Result<Vec<(String, HashMap<String, String>)>, String> {
+fn parse(page: &str) -> Result<Vec<Element>, String> {
     const EMPTY: [&str; 4] = ["meta", "br", "hr", "input"];
     const OURS: &str = " a article blockquote body button code dd details dialog div dl dt em fieldset figcaption figure footer form h1 h2 h3 \
          head header html kbd label legend li main nav ol option output p pre script section select span strong style summary table tbody \

@@ -68,6 +68,10 @@ impl PresentedStore {
         Self { folder: root.join("presented") }
     }
 
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn of(&self, id: DocumentId) -> PathBuf {
         self.folder.join(id.to_string())
     }
