@@ -11,8 +11,9 @@ use super::tool::McpToolResult;
 /// Upper bound on the characters of an answer's text, and on those of its fields: just below the lowest limit of the clients that were
 /// measured (25 000).
 pub(super) const ANSWER_CHARS: usize = 24_000;
-/// Clients that let more through, by the name they give themselves, and the characters of an answer for them.
-const LARGER: [(&str, usize); 1] = [("claude-code", 48_000)];
+/// Clients with another limit, by the beginning of the name they give themselves, and the characters of an answer for them. Qwen Code passes
+/// on the text and the fields together.
+const OTHERS: [(&str, usize); 2] = [("claude-code", 48_000), ("qwen-cli-mcp-client", 12_000)];
 /// The limit that the list of tools names for clients that take it from there (`anthropic/maxResultSizeChars`).
 pub(super) const LARGEST: usize = 60_000;
 /// Upper bounds that are tried for the longest strings of an answer that is too large, in characters.
@@ -20,8 +21,8 @@ const STRINGS: [usize; 7] = [16_000, 8_000, 4_000, 2_000, 1_000, 500, 200];
 
 /// Returns the characters that an answer to a client may have.
 pub(super) fn room(client: Option<&str>) -> usize {
-    let larger = LARGER.iter().find(|(name, _)| Some(*name) == client);
-    larger.map_or(ANSWER_CHARS, |(_, room)| *room)
+    let other = OTHERS.iter().find(|(name, _)| client.is_some_and(|client| client.starts_with(name)));
+    other.map_or(ANSWER_CHARS, |(_, room)| *room)
 }
 
 /// Returns the characters of a value as it is sent.
@@ -105,9 +106,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_a_client_that_is_known_for_it_gets_more() {
+    fn a_client_that_is_known_for_it_gets_more_or_less() {
         assert_eq!((room(None), room(Some("codex")), room(Some("claude-code"))), (24_000, 24_000, 48_000));
-        assert!(LARGER.iter().all(|(_, room)| *room < LARGEST));
+        assert_eq!(room(Some("qwen-cli-mcp-client-review")), 12_000);
+        assert!(OTHERS.iter().all(|(_, room)| *room < LARGEST));
     }
 
     #[test]

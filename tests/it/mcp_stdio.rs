@@ -390,7 +390,7 @@ fn a_call_that_is_cancelled_leaves_its_review_running_until_it_is_stopped() {
         // The same change joins the review that goes on.
         let running = client.tool("review", json!({ "target": "main", "wait_seconds": 0 }));
         assert_eq!((&running["state"], &running["total"]), (&json!("running"), &json!(1)), "{running}");
-        let listed = text(&client.call("findings", json!({}))).to_owned();
+        let listed = text(&client.call("findings", json!({}))).clone();
         assert!(
             listed.contains(&format!("the review {} is still running", running["id"].as_str().unwrap())),
             "{listed}"
