@@ -70,6 +70,7 @@ mod identity;
 mod impact;
 mod incremental;
 mod leads;
+mod lsp;
 mod mcp_http;
 mod mcp_pulls;
 mod mcp_reviews;

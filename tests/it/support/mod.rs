@@ -10,6 +10,7 @@ mod confined;
 pub mod engine;
 pub mod github;
 pub mod looks;
+pub mod lsp;
 pub mod mcp;
 pub mod model;
 pub mod posting;
