@@ -63,7 +63,7 @@ fn findings_of_files_that_are_not_open_are_published_with_their_facts() {
     let first = &shown[0];
     assert_eq!((&first["source"], &first["code"]), (&json!("review"), &json!("python/is-with-literal")), "{first}");
     // Four blanks, then up to the end of the line: the emoji counts twice in UTF-16.
-    assert_eq!(first["range"], json!({ "start": point(1, 4), "end": point(1, 31) }), "{first}");
+    assert_eq!(first["range"], json!({ "start": point(1, 4), "end": point(1, 30) }), "{first}");
     assert_eq!(editor.close(), Some(0));
 }
 
@@ -90,7 +90,7 @@ fn findings_follow_the_text_and_go_with_it() {
 #[test]
 fn columns_count_in_the_encoding_that_was_agreed_on() {
     let (repo, program, file) = reviewed();
-    for (encoding, end, behind) in [("utf-8", 35, 23), ("utf-16", 31, 18), ("utf-32", 30, 17)] {
+    for (encoding, end, behind) in [("utf-8", 34, 23), ("utf-16", 30, 19), ("utf-32", 29, 18)] {
         let mut capabilities = pushed();
         capabilities["general"]["positionEncodings"] = json!([encoding]);
         let mut editor = Editor::open(&program, "", &[repo.root()], &capabilities);
@@ -128,11 +128,16 @@ fn a_client_that_asks_is_answered_and_nothing_is_published() {
     // Another process reviews: the client is made to ask again.
     repo.write("b.py", "def add(item, items=[]):\n    return items\n").commit("another");
     program.words("--target main --no-model --hints").ended(0);
-    editor.wait("workspace/diagnostic/refresh", |_| true);
-    let all = editor.request("workspace/diagnostic", json!({ "previousResultIds": known }));
-    let fresh: Vec<&Value> = all["items"].as_array().unwrap().iter().filter(|one| one["kind"] == "full").collect();
-    assert_eq!((fresh.len(), &fresh[0]["version"]), (1, &Value::Null), "{all}");
-    assert_eq!(fresh[0]["uri"], uri(&repo.root().join("b.py")));
+    let fresh = loop {
+        editor.wait("workspace/diagnostic/refresh", |_| true);
+        let all = editor.request("workspace/diagnostic", json!({ "previousResultIds": known }));
+        let full = all["items"].as_array().unwrap().iter().find(|one| one["kind"] == "full");
+        // The first one may be about what was there before.
+        if let Some(full) = full {
+            break full.clone();
+        }
+    };
+    assert_eq!((&fresh["uri"], &fresh["version"]), (&json!(uri(&repo.root().join("b.py"))), &Value::Null), "{fresh}");
     assert!(editor.published.is_empty());
     let gone = json!([{ "uri": uri(&repo.root().join("c.py")), "value": "x" }]);
     let all = editor.request("workspace/diagnostic", json!({ "previousResultIds": gone }));
