@@ -73,7 +73,10 @@ fn the_answer_says_where_it_can_be_read() {
 fn the_file_that_holds_it_is_named_and_nothing_is_opened() {
     let mut shown = shown("x", Vec::new(), None);
     shown.file = Some("/home/ada/a b/review.md".into());
-    let answer = answered(&shown, &[]);
+    let shows = answered(&shown, &[]).text.unwrap();
+    assert!(shows.contains("It is also in the file /home/ada/a b/review.md"), "{shows}");
+    let display = DocumentDisplay::NotShown("No editor".to_owned());
+    let answer = presented(&shown, &[], &display, ANSWER_CHARS);
     let message = answer.structured.unwrap()["message"].as_str().unwrap().to_owned();
     assert!(message.contains("Nothing was opened"), "{message}");
     assert!(message.contains("/home/ada/a b/review.md (file:///home/ada/a%20b/review.md)"), "{message}");
