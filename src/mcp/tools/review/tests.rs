@@ -170,18 +170,6 @@ async fn what_is_kept_is_told_whatever_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_receives_the_code_is_a_field_too() {
-    let fixture = ServerFixture::silent();
-    let mut answer = fixture.call_tool(&tool(), json!({ "at": "uncommitted", "wait_seconds": 1 })).await;
-    while fields(&answer)["notes"].as_array().unwrap().is_empty() {
-        answer = fixture.call_tool(&tool(), json!({ "id": fields(&answer)["id"], "wait_seconds": 1 })).await;
-    }
-    assert!(fields(&answer)["notes"][0].as_str().unwrap().contains("ollama/silent"), "{answer:?}");
-    assert_says_its_fields(&answer);
-    fixture.service.shut_down(Duration::from_mins(1)).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_server_without_a_key_says_why_the_rules_reviewed() {
     for (model, rules_only, is_noted) in [("auto", false, true), ("auto", true, false), ("none", false, false)] {
         let fixture = ServerFixture::with_model(model, false);
