@@ -60,7 +60,7 @@ impl ClientFeatures {
 
 /// The follow-up of a request to the client, when it answers.
 #[derive(Debug, Clone)]
-pub(super) enum PendingReply {
+pub(super) enum AwaitedReply {
     /// There is none.
     Ignored,
     /// It asks for diagnostics again.
@@ -101,7 +101,7 @@ impl From<AppError> for RequestFault {
 /// The client, as messages to it.
 pub(super) struct Client {
     outbox: Outbox,
-    requests: ReqQueue<(), PendingReply>,
+    requests: ReqQueue<(), AwaitedReply>,
     pub(super) features: ClientFeatures,
 }
 
@@ -120,13 +120,13 @@ impl Client {
     }
 
     /// Sends a request; its answer leads to `reply`.
-    pub(super) fn request(&mut self, method: &str, params: impl Serialize, reply: PendingReply) {
+    pub(super) fn request(&mut self, method: &str, params: impl Serialize, reply: AwaitedReply) {
         let request = self.requests.outgoing.register(method.to_owned(), params, reply);
         self.outbox.send(&Message::Request(request));
     }
 
     /// Returns the follow-up of a response; `None` if nothing was requested with that id.
-    pub(super) fn complete(&mut self, id: RequestId) -> Option<PendingReply> {
+    pub(super) fn complete(&mut self, id: RequestId) -> Option<AwaitedReply> {
         self.requests.outgoing.complete(id)
     }
 

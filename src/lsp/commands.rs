@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::client::{PendingReply, RequestFault};
+use super::client::{AwaitedReply, RequestFault};
 use super::edit::suggested_edit;
 use super::report;
 use super::running::EditorRun;
@@ -162,7 +162,7 @@ fn ask_for_reason(session: &mut EditorSession, at: usize, finding: FindingId) {
         message: format!("Why is this finding dismissed? {title}"),
         actions: Some(REASONS.iter().map(action).collect()),
     };
-    let reply = PendingReply::DismissalReason { folder: folder.uri.clone(), finding };
+    let reply = AwaitedReply::DismissalReason { folder: folder.uri.clone(), finding };
     session.client.request("window/showMessageRequest", params, reply);
 }
 
@@ -215,7 +215,7 @@ fn apply(session: &mut EditorSession, id: &RequestId, given: &FindingArguments) 
     let label = Some(format!("Apply the suggestion: {}", report::title(finding)));
     let edit = suggested_edit(session, at, finding)?;
     let params = ApplyWorkspaceEditParams { label, edit, metadata: None };
-    session.client.request("workspace/applyEdit", params, PendingReply::EditApplied(id.clone()));
+    session.client.request("workspace/applyEdit", params, AwaitedReply::EditApplied(id.clone()));
     Ok(CommandAnswer::Later)
 }
 
@@ -243,7 +243,7 @@ fn open_thread(session: &mut EditorSession, given: &FindingArguments) -> Result<
     if session.client.features.show_document {
         let params =
             ShowDocumentParams { uri: Uri(url.clone()), external: Some(true), take_focus: Some(true), selection: None };
-        session.client.request("window/showDocument", params, PendingReply::Ignored);
+        session.client.request("window/showDocument", params, AwaitedReply::Ignored);
     }
     Ok(json!({ "url": url }))
 }

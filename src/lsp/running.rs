@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gen_lsp_types::{MessageType, ProgressToken, WorkDoneProgressCreateParams};
 use serde_json::{Value, json};
 
-use super::client::{Client, PendingReply};
+use super::client::{AwaitedReply, Client};
 use super::folder::EditorFolder;
 use super::report;
 use crate::app::{ReviewSnapshot, ReviewState, RunningReview, Service};
@@ -44,7 +44,7 @@ impl EditorRun {
     pub(super) fn start(client: &mut Client, folder: &EditorFolder, run: RunId) -> Self {
         if client.features.progress {
             let create = WorkDoneProgressCreateParams { token: token(run) };
-            client.request("window/workDoneProgress/create", create, PendingReply::ProgressCreated(run));
+            client.request("window/workDoneProgress/create", create, AwaitedReply::ProgressCreated(run));
         }
         let service = Arc::clone(&folder.service);
         let reported = (String::new(), u32::MAX);

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::actions::code_actions;
-use super::client::{Client, ClientFeatures, PendingReply, RequestFault};
+use super::client::{AwaitedReply, Client, ClientFeatures, RequestFault};
 use super::commands::{self, CommandAnswer};
 use super::folder::NOTHING;
 use super::position::contains;
@@ -244,18 +244,18 @@ impl LanguageServer {
         let Some(reply) = self.session.client.complete(response.id) else { return };
         let answer = response.response_result;
         match reply {
-            PendingReply::Ignored => {}
-            PendingReply::Refreshed => self.session.refreshed(),
-            PendingReply::ProgressCreated(id) => {
+            AwaitedReply::Ignored => {}
+            AwaitedReply::Refreshed => self.session.refreshed(),
+            AwaitedReply::ProgressCreated(id) => {
                 let run = self.session.runs.iter_mut().find(|run| run.run == id);
                 if let (Some(run), true) = (run, answer.is_ok()) {
                     run.show(&self.session.client);
                 }
             }
-            PendingReply::DismissalReason { folder, finding } => {
+            AwaitedReply::DismissalReason { folder, finding } => {
                 commands::dismiss_as_chosen(&mut self.session, &folder, &finding, &answer.unwrap_or_default());
             }
-            PendingReply::EditApplied(request) => self.answer_apply(request, &answer.unwrap_or_default()),
+            AwaitedReply::EditApplied(request) => self.answer_apply(request, &answer.unwrap_or_default()),
         }
     }
 

@@ -3,7 +3,7 @@
 use gen_lsp_types::{MessageType, PublishDiagnosticsParams, Uri};
 use serde_json::Value;
 
-use super::client::{Client, PendingReply, RequestFault};
+use super::client::{AwaitedReply, Client, RequestFault};
 use super::documents::OpenDocuments;
 use super::folder::EditorFolder;
 use super::running::{EditorRun, RunPhase, idle_status};
@@ -128,7 +128,7 @@ impl EditorSession {
         if self.client.features.pulls {
             if changed && self.client.features.refreshes && !self.is_refreshing {
                 self.is_refreshing = true;
-                self.client.request("workspace/diagnostic/refresh", Value::Null, PendingReply::Refreshed);
+                self.client.request("workspace/diagnostic/refresh", Value::Null, AwaitedReply::Refreshed);
             }
             return;
         }
