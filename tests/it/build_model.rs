@@ -46,18 +46,18 @@ fn talk(repo: &TestRepo, name: &str, steps: &[Value]) -> Talk {
     talk
 }
 
-fn step(turn: u32, when: Value, calls: &Value) -> Value {
+fn step(turn: u32, when: &Value, calls: &Value) -> Value {
     let mut step = json!({ "when": when, "say": { "calls": calls } });
     step["when"]["turn"] = turn.into();
     step
 }
 
-fn build(input: Value) -> Value {
+fn build(input: &Value) -> Value {
     json!({ "name": "build", "input": input })
 }
 
 fn exec(tool: &str) -> Value {
-    build(json!({ "action": "exec", "tool": tool, "args": ["the discount"] }))
+    build(&json!({ "action": "exec", "tool": tool, "args": ["the discount"] }))
 }
 
 fn finish() -> Value {
@@ -76,15 +76,15 @@ fn proving() -> Vec<Value> {
         { "name": "build", "contains": ["cargo.test may not run here"] },
         { "name": "build", "contains": ["is no folder of the repository"] },
     ] });
-    let outside = build(json!({ "action": "exec", "tool": "prove", "cwd": "src/absent" }));
+    let outside = build(&json!({ "action": "exec", "tool": "prove", "cwd": "src/absent" }));
     vec![
         step(
             0,
             offered,
-            &json!([build(json!({ "action": "list" })), exec("prove"), exec("change"), exec("cargo.test"), outside]),
+            &json!([build(&json!({ "action": "list" })), exec("prove"), exec("change"), exec("cargo.test"), outside]),
         ),
-        step(1, results, &json!([proven])),
-        step(2, json!({}), &json!([finish()])),
+        step(1, &results, &json!([proven])),
+        step(2, &json!({}), &json!([finish()])),
     ]
 }
 
@@ -100,7 +100,7 @@ fn a_finding_shows_the_run_that_proves_it_and_a_replay_runs_nothing() {
     if strictest() != SandboxLevel::Strict {
         // What a model runs is held by a sandbox or not run at all.
         let refused = json!({ "last_results": [{ "name": "build", "contains": ["prove was not run"] }] });
-        let steps = [step(0, json!({}), &json!([exec("prove")])), step(1, refused, &json!([finish()]))];
+        let steps = [step(0, &json!({}), &json!([exec("prove")])), step(1, &refused, &json!([finish()]))];
         talk(&repo, "prove_refused", &steps).ends(ALLOWED, 0, "finished");
         return;
     }
@@ -126,8 +126,8 @@ fn a_finding_shows_the_run_that_proves_it_and_a_replay_runs_nothing() {
 fn nothing_is_offered_that_the_user_did_not_allow() {
     let repo = repository();
     let steps = [
-        step(0, json!({ "tools_exclude": ["build"] }), &json!([exec("prove")])),
-        step(1, json!({ "last_results": [{ "name": "build", "contains": ["unknown_tool"] }] }), &json!([finish()])),
+        step(0, &json!({ "tools_exclude": ["build"] }), &json!([exec("prove")])),
+        step(1, &json!({ "last_results": [{ "name": "build", "contains": ["unknown_tool"] }] }), &json!([finish()])),
     ];
     let talk = talk(&repo, "build_not_allowed", &steps);
     let told = talk.run("");
@@ -145,7 +145,7 @@ fn a_run_that_never_was_is_no_proof() {
     let mut invented = report(DISCOUNT);
     invented["input"]["build_run"] = "0b9a9c4e-0000-4000-8000-000000000000".into();
     let steps = [
-        step(0, json!({}), &json!([invented])),
+        step(0, &json!({}), &json!([invented])),
         step(
             1,
             json!({ "last_results": [{ "name": "report_finding", "contains": ["`build_run` was dropped"] }] }),
@@ -165,7 +165,8 @@ fn a_verification_may_run_them_too() {
         return;
     }
     let repo = repository();
-    let mut steps = vec![step(0, json!({ "tools_include": ["report_finding"] }), &json!([report(DISCOUNT), finish()]))];
+    let mut steps =
+        vec![step(0, &json!({ "tools_include": ["report_finding"] }), &json!([report(DISCOUNT), finish()]))];
     steps.push(look(DISCOUNT, 0, json!({ "calls": [exec("prove")] })));
     let mut verdict =
         look(DISCOUNT, 1, json!({ "calls": [given("confirmed", 9, "The test fails: see `src/cart.py:14`.")] }));

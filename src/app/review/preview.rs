@@ -18,6 +18,7 @@ use crate::app::context::model::ChosenModel;
 use crate::app::context::model::ProviderEnvironment;
 use crate::app::context::model::limits;
 use crate::app::prepare::builds::recorded_builds;
+use crate::app::prepare::change::PreparedChange;
 use crate::app::prepare::instructions::TrustLevel;
 use crate::app::prepare::packs;
 use crate::app::prepare::previous;
@@ -83,12 +84,10 @@ pub async fn preview(
     let model = receiver(&chosen, provider.capabilities())?;
     let others = chosen.next.iter().zip(&next).map(|(chosen, next)| receiver(chosen, next.provider.capabilities()));
     let others = others.collect::<Result<Vec<_>, _>>()?;
-    let other = second.as_ref().zip(looks.as_ref());
-    let other = other.map(|(second, look)| receiver(second, look.provider.capabilities())).transpose()?;
-    let context = ToolContext { builds: recorded_builds(&settings.allow_build), ..subject.tool_context() };
+    let other = second.as_ref().zip(looks.as_ref()).map(|(own, look)| receiver(own, look.provider.capabilities()));
     let plan = review::preview(ModelRun {
         run,
-        tools: Toolbox::new(context),
+        tools: recorded_tools(&subject),
         packs,
         reports: subject.reports,
         prompts,
@@ -121,7 +120,7 @@ pub async fn preview(
         change,
         model: Some(model),
         next: others,
-        second: other,
+        second: other.transpose()?,
         files,
         instructions: from,
         guidelines,
@@ -172,6 +171,12 @@ fn choose_models(resolved: &ResolvedSettings, environment: &ProviderEnvironment)
             Ok((chosen, second)) => return Ok(PreviewModels { chosen, second, missing }),
         }
     }
+}
+
+/// Returns the tools that a model would be offered; nothing runs.
+fn recorded_tools(subject: &PreparedChange) -> Toolbox {
+    let builds = recorded_builds(&subject.settings.allow_build);
+    Toolbox::new(ToolContext { builds, ..subject.tool_context() })
 }
 
 fn receiver(

@@ -24,7 +24,7 @@ impl ActionStep {
         // A branch is compared with its merge base; a push with the previous head.
         let from_merge_base = matches!(base, FetchBase::Branch(_));
         let scope = ReviewScope::Range { from: from.to_string(), to: to.to_string(), from_merge_base };
-        let StepFiles { delivered, folder, files } = self.review(directory, scope).await?;
+        let StepFiles { delivered, folder, files } = Box::pin(self.review(directory, scope)).await?;
         let posted = match self.inputs.post {
             _ if delivered.interrupted => PostDestination::Nowhere("the run was interrupted".to_owned()),
             PostMode::Auto => PostDestination::Annotations(Some("there is no pull request to post on".to_owned())),

@@ -84,7 +84,7 @@ impl ActionStep {
         }
         let ask = PullSpecifier::Whole { host: None, id: meant.id.clone() };
         let StepFiles { mut delivered, folder, files } =
-            self.review(self.directory.clone(), ReviewScope::Pull(ask)).await?;
+            Box::pin(self.review(self.directory.clone(), ReviewScope::Pull(ask))).await?;
         let mut receipt = None;
         let put = if delivered.interrupted {
             PutOutcome::Done(PostDestination::Nowhere("the run was interrupted".to_owned()))
