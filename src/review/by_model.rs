@@ -9,7 +9,7 @@ use super::journal::{ConversationId, Journal, JournalRecord, RecordedRules, Reco
 use super::outcome::{EngineOutcome, ModelContribution, ProvenanceInput, instructions_hash, unreviewed_files};
 use super::parts::{self, ModelReviewInput, ModelReviewOutcome};
 use super::plan::{Opening, PlannedParts, ReviewLayout};
-use super::run::{ConversationGate, ModelRun};
+use super::run::ModelRun;
 use super::verify::{VerificationOutcome, verify_findings};
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
@@ -43,13 +43,6 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
         // No finding could touch a changed line, so a request would only cost.
         None if input.layout.units.iter().all(Vec::is_empty) => Some(EngineOutcome::Done),
         None => None,
-    };
-    let (over, _place) = match over {
-        Some(over) => (Some(over), None),
-        None => match ConversationGate::enter(run.gate.as_ref(), &run.cancel).await {
-            Ok(place) => (None, place),
-            Err(stopped) => (Some(EngineOutcome::Stopped(stopped)), None),
-        },
     };
     let ModelReviewOutcome { mut builder, ending, mut stats, budget } =
         Box::pin(parts::review(&run, input, &journal, over)).await?;

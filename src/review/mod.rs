@@ -40,7 +40,5 @@ pub use outcome::{
 };
 pub use plan::{Opening, brief, open};
 pub use preview::{ReviewPlan, preview, preview_rules};
-pub use run::{
-    ConversationGate, Failover, FailoverCandidate, ModelRun, ProjectContext, VerificationScope, VerificationSettings,
-};
+pub use run::{Failover, FailoverCandidate, ModelRun, ProjectContext, VerificationScope, VerificationSettings};
 pub use tokens::estimate_tokens;

@@ -185,8 +185,7 @@ impl BatchRun {
         let mut entry = match ended {
             Ok(ItemEnd::Entry(entry)) => entry,
             Ok(ended @ (ItemEnd::LeftOut(_) | ItemEnd::Busy)) => return ended,
-            // What was being prepared when the batch was stopped ends in the words of that step.
-            Err(error) => Box::new(item.not_made(&self.limited.check().err().map_or(error, AppError::Stopped))),
+            Err(error) => Box::new(item.not_made(&error)),
         };
         entry.took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let pause = self.shared.breaker().end(&item.breaker_name(), &entry, Instant::now());

@@ -38,13 +38,11 @@ use crate::domain::batch::{BatchEntry, BatchEvent, BatchEventSink, BatchIndex, B
 use crate::domain::money::Money;
 use crate::domain::queue::QueueBudget;
 use crate::domain::request::{Compare, Previous};
-use crate::review::{BudgetPool, BudgetSource, ConversationGate};
+use crate::review::{BudgetPool, BudgetSource};
 use crate::sys::blocking;
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::clock;
 
-/// One more change is prepared ahead for so many reviews side by side.
-const JOBS_FOR_ONE_AHEAD: usize = 8;
 /// The time limit of a review whose turns go by message batches: each may take a day.
 const ECONOMY_TIME: &str = "7d";
 
@@ -117,7 +115,7 @@ pub async fn run_batch(
     use_batches(&mut request, &mut around)?;
     let batches = around.providers.batches.clone();
     let shared = SharedState::new(&around);
-    let (reviewer, is_model) = check_reviewer(&request, &around, &shared, events.as_ref())?;
+    let reviewer = check_reviewer(&request, &around, &shared, events.as_ref())?;
     let (items, mut left_out) = select(&request, &around, &limited).await?;
     let saved = {
         let (around, force) = (around.clone(), request.force);
@@ -129,11 +127,6 @@ pub async fn run_batch(
     }
 
     let (jobs, shard) = (request.jobs, request.shard);
-    // While the models of some reviews are busy, the changes of the next ones are prepared. Rounds of message batches take hours, so that a
-    // review that waits would have lost its time.
-    let is_ahead = is_model && jobs > 1 && batches.is_none();
-    let ahead = if is_ahead { 1 + jobs / JOBS_FOR_ONE_AHEAD } else { 0 };
-    around.providers.gate = is_ahead.then(|| ConversationGate::new(jobs));
     let run = Arc::new(BatchRun {
         request: Arc::new(request),
         around,
@@ -163,7 +156,7 @@ pub async fn run_batch(
         events.emit_batch(BatchEvent::Ended { at, entry: entry.clone() });
         entries.extend(entry.map(|entry| (at, *entry)));
     };
-    Runner::new(jobs + ahead).run_queue(queue, &limited, ended).await;
+    Runner::new(jobs).run_queue(queue, &limited, ended).await;
     let savings = match batches {
         Some(batches) => Some(batches.finish().await),
         None => None,
@@ -198,7 +191,7 @@ pub(in crate::app) fn begin_worker(
     around.providers.pool = (tokens.is_some() || cost.is_some()).then(|| pool.clone());
     use_batches(&mut request, &mut around)?;
     let shared = SharedState::new(&around);
-    let (reviewer, _) = check_reviewer(&request, &around, &shared, events.as_ref())?;
+    let reviewer = check_reviewer(&request, &around, &shared, events.as_ref())?;
     let request = Arc::new(BatchRequest { resume: true, ..request });
     Ok((BatchRun { request, around, events, limited, reviewer, saved: None, shared }, pool))
 }
@@ -264,20 +257,18 @@ fn plain_dollars(money: Money) -> String {
     format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
 }
 
-/// Checks the settings of the reviewer once, because a defect would make every review fail; returns the hash of all that it depends on, and
-/// whether a model reviews.
+/// Checks the settings of the reviewer once, because a defect would make every review fail; returns the hash of all that it depends on.
 fn check_reviewer(
     request: &BatchRequest,
     around: &ProcessEnv,
     shared: &SharedState,
     events: &dyn BatchEventSink,
-) -> Result<(ReviewerDigest, bool), AppError> {
+) -> Result<ReviewerDigest, AppError> {
     let ChosenReviewers { resolved, chosen, second } = choose_reviewers(request, around)?;
     for text in chosen.iter().chain(&second).flat_map(|chosen| &chosen.notices) {
         shared.warn(text, events);
     }
-    let digest = ReviewerDigest::new(&resolved, chosen.as_ref(), second.as_ref(), &request.compare)?;
-    Ok((digest, chosen.is_some()))
+    ReviewerDigest::new(&resolved, chosen.as_ref(), second.as_ref(), &request.compare)
 }
 
 /// The models of a batch, and the settings that name them.

@@ -140,7 +140,6 @@ pub(in crate::app) async fn run_engine(
         prompts,
         limits,
         pool: around.providers.pool.clone(),
-        gate: around.providers.gate.clone(),
         journal,
         provider,
         next,

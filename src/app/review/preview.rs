@@ -93,7 +93,6 @@ pub async fn preview(
         prompts,
         limits: limits(&settings, provider.capabilities())?,
         pool: None,
-        gate: None,
         journal: None,
         provider,
         next,

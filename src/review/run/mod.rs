@@ -1,7 +1,6 @@
 //! Input of a review with a model, which everything that takes part in it is given. Main type: [`ModelRun`].
 
 mod failover;
-mod gate;
 mod verification;
 
 use std::sync::Arc;
@@ -23,7 +22,6 @@ use crate::tools::Toolbox;
 use crate::workspace::Workspace;
 
 pub use failover::{Failover, FailoverCandidate};
-pub use gate::ConversationGate;
 pub use verification::{VerificationScope, VerificationSettings};
 
 pub(super) use failover::VERIFIER;
@@ -60,8 +58,6 @@ pub struct ModelRun {
     pub limits: BudgetLimits,
     /// Budget that it shares with other runs.
     pub pool: Option<BudgetPool>,
-    /// Bound on the conversations of the runs that share it.
-    pub gate: Option<ConversationGate>,
     /// Settings of the verification of findings; `None` if it is off.
     pub second_look: Option<VerificationSettings>,
     /// Findings below it are counted, not shown.

@@ -151,7 +151,6 @@ impl Scene {
             guidelines: Arc::default(),
             limits: self.limits,
             pool: None,
-            gate: None,
             second_look: self.second_look.map(|which| VerificationSettings { which, provider, limits: self.limits }),
             floor: FindingThresholds::default(),
             known: BranchHistory::default(),

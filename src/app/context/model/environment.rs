@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::domain::secret::Secret;
 use crate::llm::{MessageBatches, ProviderTable, RateLimiters};
-use crate::review::{BudgetPool, ConversationGate};
+use crate::review::BudgetPool;
 use crate::sys::http::HttpClients;
 
 /// The providers and the variables that their own libraries read, as of the start of the process. `Debug` shows only their names.
@@ -23,8 +23,6 @@ pub struct ProviderEnvironment {
     pub(super) clients: HttpClients,
     /// The budget that those reviews share, if there is one.
     pub(in crate::app) pool: Option<BudgetPool>,
-    /// The bound on their conversations, if a batch prepares more of them.
-    pub(in crate::app) gate: Option<ConversationGate>,
     /// The message batches that the turns of those reviews go by, if they do.
     pub(in crate::app) batches: Option<MessageBatches>,
     /// The first wait before a retry, if it is not the usual one.
@@ -44,7 +42,6 @@ impl Default for ProviderEnvironment {
             paces: RateLimiters::default(),
             clients: HttpClients::default(),
             pool: None,
-            gate: None,
             batches: None,
             first_wait: None,
         }
@@ -68,7 +65,7 @@ impl ProviderEnvironment {
         let variables = table.variables().into_iter().filter_map(set).collect();
         let first_wait = cfg!(debug_assertions).then(|| read(TEST_RETRY_WAIT)?.parse().ok().map(Duration::from_millis));
         let (paces, clients, first_wait) = (RateLimiters::default(), HttpClients::default(), first_wait.flatten());
-        Self { table, variables, paces, clients, pool: None, gate: None, batches: None, first_wait }
+        Self { table, variables, paces, clients, pool: None, batches: None, first_wait }
     }
 
     /// Lets the turns of all reviews go by message batches, which are recorded in `folder`.

@@ -200,7 +200,6 @@ async fn run_replay(
         guidelines: Arc::new(reviewer.guidelines.clone()),
         limits: reviewer.last_limits.limits(),
         pool: None,
-        gate: None,
         second_look,
         floor: given.shaping.threshold(),
         known,
