@@ -16,8 +16,11 @@ import zipfile
 SOURCE = pathlib.Path(__file__).resolve().parents[1] / "editors" / "vscode"
 LICENCES = [SOURCE.parents[1] / "LICENSE-MIT", SOURCE.parents[1] / "LICENSE-APACHE"]
 INSTALL = ["npm", "ci", "--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund", "--loglevel=error"]
-# A network namespace of its own has not even a loopback device that is up.
+# A network namespace of its own has not even a loopback device that is up. Where the machine allows none, every address leads to a closed port.
 OFFLINE = ["unshare", "--net"] if os.getuid() == 0 else ["unshare", "--map-root-user", "--net"]
+if subprocess.run([*OFFLINE, "true"], capture_output=True).returncode != 0:
+    NOWHERE = "http://127.0.0.1:9"
+    OFFLINE = ["env", *(f"{name}={NOWHERE}" for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "npm_config_proxy", "npm_config_https_proxy")), "npm_config_offline=true"]
 
 
 def run(command, folder, **more):

@@ -45,7 +45,7 @@ def check_type(kind, value):
 
 
 def check_status(status):
-    known = {"state", "run", "outcome", "counts", "costUsd", "message", "folder"}
+    known = {"state", "run", "outcome", "clean", "counts", "costUsd", "message", "folder"}
     need(set(status) <= known and {"state", "counts", "folder"} <= set(status), f"the fields {sorted(status)}")
     need(status["state"] in ("idle", "running", "failed"), "the state")
     need(set(status["counts"]) == SEVERITIES and all(type(n) is int for n in status["counts"].values()), "the counts")

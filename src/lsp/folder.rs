@@ -271,6 +271,11 @@ impl EditorFolder {
         changed
     }
 
+    /// Makes [`unpublished`](Self::unpublished) return all of it again.
+    pub(super) fn publish_again(&mut self) {
+        self.published.clear();
+    }
+
     /// Forgets everything, so that [`unpublished`](Self::unpublished) takes all of it back.
     pub(super) fn clear(&mut self) {
         self.review = None;

@@ -12,6 +12,7 @@ use crate::app::{ReviewSnapshot, ReviewState, RunningReview, Service};
 use crate::domain::review::{ReviewOutcome, StopReason};
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
+use crate::present::digest;
 
 /// The title of the progress.
 const TITLE: &str = "review";
@@ -31,7 +32,7 @@ pub(super) struct EditorRun {
     /// The URI of its folder.
     pub(super) folder: String,
     pub(super) run: RunId,
-    service: Arc<Service>,
+    pub(super) service: Arc<Service>,
     /// `true` when the client shows its progress.
     is_shown: bool,
     /// The line and the counts that were reported last.
@@ -159,6 +160,7 @@ pub(super) fn idle_status(folder: &EditorFolder) -> Value {
         "state": state,
         "run": review.id.to_string(),
         "outcome": review.outcome.as_str(),
+        "clean": digest::is_clean(review),
         "folder": folder.uri,
     });
     if let Some(cost) = review.provenance.usage.cost {

@@ -122,7 +122,12 @@ impl LanguageServer {
 
     /// Stops the running reviews and waits until they are saved. Returns `true` if the client had asked for the end.
     pub(super) async fn shut_down(&mut self, grace: Duration) -> bool {
-        join_all(self.session.folders.iter().map(|folder| folder.service.shut_down(grace))).await;
+        // Also those of folders that were removed: what they stop has to be saved.
+        let folders = self.session.folders.iter().map(|folder| &folder.service);
+        join_all(
+            folders.chain(self.session.runs.iter().map(|run| &run.service)).map(|service| service.shut_down(grace)),
+        )
+        .await;
         self.lifecycle == Lifecycle::ShutDown
     }
 

@@ -59,6 +59,9 @@ impl EditorSession {
             folder.clear();
             self.show_changes();
             self.folders.retain(|folder| folder.uri != uri);
+            // An outer folder may have shown the same files.
+            self.folders.iter_mut().for_each(EditorFolder::publish_again);
+            self.show_changes();
         }
     }
 

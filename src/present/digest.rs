@@ -84,6 +84,20 @@ pub(crate) fn nothing(review: &Review) -> String {
     format!("Nothing was {}", review.provenance.engine.past_tense())
 }
 
+/// Checks whether a review may be shown as a pass: the whole change was reviewed, by more than text checks, and nothing is left to do, was left out or
+/// is not shown. Whatever its receipt notes counts as left out.
+pub(crate) fn is_clean(review: &Review) -> bool {
+    let coverage = &review.coverage;
+    review.outcome == ReviewOutcome::Complete
+        && review.unresolved().next().is_none()
+        && closing(review).is_empty()
+        && describe_not_shown(review).is_none()
+        && coverage.notes.is_empty()
+        && coverage.limits_hit.is_empty()
+        && coverage.files.iter().any(|file| matches!(file.state, CoverageState::Reviewed | CoverageState::Checked))
+        && coverage.files.iter().all(|file| file.state != CoverageState::Truncated)
+}
+
 /// The sentences that end a report: the limits of this review that its outcome does not show, each with the way out.
 pub(crate) fn closing(review: &Review) -> Vec<String> {
     let uncommitted = review.coverage.uncommitted;

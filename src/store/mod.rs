@@ -14,6 +14,7 @@ mod run_store;
 mod symbols;
 mod version;
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -232,19 +233,20 @@ impl Store {
         let now = SystemTime::now();
         // A time in the future means that the clock was set back: such a run is young.
         let is_old = |changed_at| now.duration_since(changed_at).is_ok_and(|since| since >= age);
-        let mut removed = 0;
+        let mut removed = BTreeSet::new();
         for (id, changed_at) in self.runs.ids()? {
             if is_old(changed_at) && !self.runs.is_locked(id)? {
                 self.runs.remove(id)?;
-                removed += 1;
+                removed.insert(id);
             }
         }
         let pages = self.pages();
-        for (id, _) in pages.ids()?.into_iter().filter(|(_, changed_at)| is_old(*changed_at)) {
+        // A page goes with its run, however often it was opened.
+        for (id, _) in pages.ids()?.into_iter().filter(|(id, changed_at)| removed.contains(id) || is_old(*changed_at)) {
             pages.remove(id)?;
         }
         self.documents.prune(age)?;
-        Ok(removed)
+        Ok(removed.len())
     }
 }
 

@@ -188,8 +188,10 @@ fn old_runs_go_and_young_ones_stay() {
     std::fs::create_dir(&outside).unwrap();
     std::os::unix::fs::symlink(&outside, folders(root.path()).join(C)).unwrap();
     let old = SystemTime::now() - KEPT_FOR - Duration::from_mins(1);
+    let page = store.save_page(id(A), b"<!doctype html>").unwrap();
     std::fs::File::open(folders(root.path()).join(A)).unwrap().set_modified(old).unwrap();
     assert_eq!(store.prune(KEPT_FOR).unwrap(), 1);
+    assert!(!page.exists(), "a page goes with its run, however young it is");
     assert_eq!(store.list().unwrap().iter().map(SavedRun::id).collect::<Vec<_>>(), [id(B)]);
     assert_eq!(store.prune(Duration::ZERO).unwrap(), 1);
     assert!(outside.exists());

@@ -80,7 +80,7 @@ fn proving() -> Vec<Value> {
     vec![
         step(
             0,
-            offered,
+            &offered,
             &json!([build(&json!({ "action": "list" })), exec("prove"), exec("change"), exec("cargo.test"), outside]),
         ),
         step(1, &results, &json!([proven])),
@@ -137,7 +137,7 @@ fn nothing_is_offered_that_the_user_did_not_allow() {
     let patch = repo.root().join("x.patch");
     std::fs::write(&patch, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n").expect("a patch");
     let patched = talk.program.words("--diff x.patch --model anthropic/scripted --allow-build");
-    assert!(patched.code == 2 && patched.stderr.contains("need a repository"), "{}", patched.stderr);
+    assert!(patched.code == 2 && patched.stderr.contains("needs a commit"), "{}", patched.stderr);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_run_that_never_was_is_no_proof() {
         step(0, &json!({}), &json!([invented])),
         step(
             1,
-            json!({ "last_results": [{ "name": "report_finding", "contains": ["`build_run` was dropped"] }] }),
+            &json!({ "last_results": [{ "name": "report_finding", "contains": ["`build_run` was dropped"] }] }),
             &json!([finish()]),
         ),
     ];

@@ -53,7 +53,19 @@ function safeAction<T extends vscode.CodeAction | vscode.Command>(action: T): T 
     const edit = (action as vscode.CodeAction).edit;
     const isSafe =
         (command === undefined || isServerCommand(command)) && (edit === undefined || edit.entries().every(([uri]) => isInWorkspace(uri)));
+    if (isSafe && edit !== undefined) {
+        (action as vscode.CodeAction).edit = textEdits(edit);
+    }
     return isSafe ? action : undefined;
+}
+
+/** The text edits of an edit alone: the server never creates, renames or deletes files, and `entries` does not show such operations. */
+function textEdits(edit: vscode.WorkspaceEdit): vscode.WorkspaceEdit {
+    const safe = new vscode.WorkspaceEdit();
+    for (const [uri, edits] of edit.entries()) {
+        safe.set(uri, edits);
+    }
+    return safe;
 }
 
 /** The middleware; commands of code actions go to `run`, which asks for what they lack. */
@@ -91,9 +103,10 @@ export function middleware(run: (command: string, args: unknown[]) => Promise<un
         workspace: {
             handleApplyEdit: async (params, next) => {
                 const { documentChanges, changes } = params.edit;
-                const uris = (documentChanges ?? []).flatMap((change) =>
-                    "textDocument" in change ? [change.textDocument.uri] : change.kind === "rename" ? [change.oldUri, change.newUri] : [change.uri],
-                );
+                if ((documentChanges ?? []).some((change) => "kind" in change)) {
+                    return { applied: false, failureReason: "The edit creates, renames or deletes files." };
+                }
+                const uris = (documentChanges ?? []).flatMap((change) => ("textDocument" in change ? [change.textDocument.uri] : []));
                 const outside = [...uris, ...Object.keys(changes ?? {})].filter((uri) => !isInWorkspace(vscode.Uri.parse(uri)));
                 return outside.length === 0
                     ? await next(params, new vscode.CancellationTokenSource().token)

@@ -57,6 +57,8 @@ export interface Status {
     run: string | undefined;
     /** The way the run ended, for instance `complete` or `incomplete`. */
     outcome: string;
+    /** Whether the whole change was reviewed and nothing is left to do, left out or hidden. */
+    clean: boolean;
     counts: Record<Severity, number>;
     costUsd: number | undefined;
     message: string;
@@ -160,6 +162,7 @@ export function parseStatus(value: unknown): Status {
         state,
         run: optionalIdentifier(json.run, "run"),
         outcome: plain(json.outcome, 60),
+        clean: json.clean === true,
         counts,
         costUsd: cost ?? undefined,
         message: plain(json.message),

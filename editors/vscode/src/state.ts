@@ -188,7 +188,7 @@ export class ReviewState {
         } else if (status?.run !== undefined && !isComplete(status)) {
             lines.push(`The review is not complete${status.outcome === "" ? "" : ` (${status.outcome})`}. ${status.message}`.trim());
         } else if (status?.run !== undefined && list?.findings.length === 0 && total(status.counts) === 0) {
-            lines.push("The review is complete: no findings.");
+            lines.push(`The review is complete: no findings${status.clean ? "." : ", but not everything was reviewed: see `review show last`."}`);
         }
         if (list !== undefined && list.omitted > 0) {
             lines.push(`${counted(list.omitted, "more finding")} not shown: there are too many. See \`review show last\`.`);
@@ -196,7 +196,7 @@ export class ReviewState {
         return lines;
     }
 
-    /** The status bar's entry. A check mark only for complete reviews without findings. */
+    /** The status bar's entry. A check mark only for clean reviews of all folders. */
     status(): StatusView {
         if (this.server.state === "stopped") {
             return { text: "$(error) Review: stopped", tooltip: `${this.server.problem} Click to restart.`, level: "error" };
@@ -237,7 +237,9 @@ export class ReviewState {
         if (total(counts) > 0) {
             return { text: `$(warning) Review: ${countsText(counts)}`, level: "normal" };
         }
-        return { text: "$(check) Review: no findings", level: "normal" };
+        // A pass is one of every open folder.
+        const isClean = active.length >= this.folders.length && active.every((status) => status.clean);
+        return { text: `$(${isClean ? "check" : "checklist"}) Review: no findings`, level: "normal" };
     }
 }
 

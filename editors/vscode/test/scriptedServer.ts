@@ -40,7 +40,7 @@ function status(state: string, extra: Json): void {
 
 function finished(outcome = "complete"): void {
     const high = dismissed ? 0 : 1;
-    status("idle", { run: "run-1", outcome, counts: { critical: 0, high, medium: 0, low: 0 }, costUsd: 0.12 });
+    status("idle", { run: "run-1", outcome, clean: outcome === "complete" && high === 0, counts: { critical: 0, high, medium: 0, low: 0 }, costUsd: 0.12 });
 }
 
 function body(): string {

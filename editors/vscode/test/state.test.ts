@@ -13,7 +13,7 @@ function finding(id: string, extra: object = {}): object {
 }
 
 function status(folder: string, extra: object = {}): unknown {
-    return { folder, state: "idle", run: "r1", outcome: "complete", counts: { high: 0 }, ...extra };
+    return { folder, state: "idle", run: "r1", outcome: "complete", clean: true, counts: { high: 0 }, ...extra };
 }
 
 function state(...folders: { uri: string; name: string }[]): ReviewState {
@@ -70,6 +70,7 @@ test("the status bar has a check mark only for complete reviews without findings
     assert.equal(texts({ run: null }), "$(checklist) Review");
     assert.equal(texts({}), "$(check) Review: no findings");
     assert.equal(texts({ costUsd: 0 }), "$(check) Review: no findings · $0.00");
+    assert.equal(texts({ clean: false }), "$(checklist) Review: no findings");
     assert.equal(texts({ outcome: "budget" }), "$(warning) Review: incomplete");
     assert.equal(texts({ outcome: undefined }), "$(warning) Review: incomplete");
     assert.equal(texts({ state: "failed", message: "no key" }), "$(error) Review: failed");

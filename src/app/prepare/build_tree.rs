@@ -14,7 +14,7 @@ use crate::sys::temporary::TemporaryFolder;
 
 /// The change has no files to run anything on.
 #[derive(Debug, thiserror::Error)]
-#[error("--check and --allow-build need a repository: a patch has no files that a tool could run on")]
+#[error("--allow-build needs a commit, and --check a repository: there are no files here that a tool could run on")]
 pub(in crate::app) struct NoBuildTree;
 
 impl UseCaseError for NoBuildTree {}
@@ -43,6 +43,15 @@ impl BuildTree {
             if !is_commit || git::count_uncommitted(&repo, &PathFilter::all(), &subject.cancel)? == 0 {
                 return Ok(Self { folder: real(root)?, copy: None });
             }
+        }
+        Self::copy(subject, around)
+    }
+
+    /// Makes a copy of the reviewed commit, without its git folder: what runs there reaches nothing of the checkout.
+    pub(super) fn copy(subject: &PreparedChange, around: &ProcessEnv) -> Result<Self, AppError> {
+        let change = &subject.change;
+        if !matches!(change.new_at, WorkspaceAt::Revision(_)) {
+            return Err(NoBuildTree.into());
         }
         let (Some(head), Some(folder)) = (change.head, &subject.repository) else {
             return Err(NoBuildTree.into());

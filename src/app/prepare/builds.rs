@@ -1,9 +1,10 @@
 //! The project's tools, run for a model that reviews: `--allow-build`. Main type: [`AllowedBuilds`].
 //!
 //! Only the user turns this on, as a setting or a flag. A model reads text that others wrote, so what it runs is held by a sandbox or not run at
-//! all, changes no file of the project, and has no network. How a tool runs belongs in `build`.
+//! all, on a copy of the reviewed commit, without network. How a tool runs belongs in `build`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
 
 use super::build_tools::{self, BuildUseError};
@@ -19,15 +20,20 @@ use crate::tools::{BuildRunner, ErrorKind, ToolFault};
 
 /// The word that allows all tools.
 const ALL: &str = "all";
-/// Time limit of one run.
-const LONGEST: Duration = Duration::from_mins(10);
+/// Time limit of one run: less than that of a call, so that its end can be said.
+const LONGEST: Duration = Duration::from_mins(9);
 
 /// The tools that the user allows, on the files of one review.
 struct AllowedBuilds {
+    /// A copy of the reviewed commit: a model may be talked into anything, and the checkout has a git folder.
     tree: BuildTree,
+    /// The folder of the user, whose declared tools may be trusted.
+    project: PathBuf,
     names: Vec<String>,
     around: ProcessEnv,
-    /// The runs of this review. Held while a tool runs: one at a time, for they share the files.
+    /// Held while a tool runs: one at a time, for they share the files.
+    busy: Mutex<()>,
+    /// The runs of this review.
     runs: Mutex<Vec<String>>,
 }
 
@@ -43,11 +49,13 @@ pub(in crate::app) fn open_builds(
     if names.is_empty() {
         return Ok(None);
     }
-    let tree = BuildTree::open(subject, around)?;
+    let tree = BuildTree::copy(subject, around)?;
+    let project = subject.root.as_ref().or(subject.repository.as_ref()).unwrap_or(&tree.folder).clone();
     for name in names.iter().filter(|name| *name != ALL) {
-        build_tools::find(name, &tree.folder, around)?;
+        build_tools::find(name, &project, around)?;
     }
-    Ok(Some(Arc::new(AllowedBuilds { tree, names, around: around.clone(), runs: Mutex::default() })))
+    let (around, busy, runs) = (around.clone(), Mutex::default(), Mutex::default());
+    Ok(Some(Arc::new(AllowedBuilds { tree, project, names, around, busy, runs })))
 }
 
 /// Returns what stands for the tools that a recorded run was allowed.
@@ -58,6 +66,10 @@ pub(in crate::app) fn recorded_builds(allowed: &[String]) -> Option<Arc<dyn Buil
 impl AllowedBuilds {
     fn allows(&self, name: &str) -> bool {
         self.names.iter().any(|allowed| allowed == ALL || allowed == name)
+    }
+
+    fn add_run(&self, run: &str) {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).push(run.to_owned());
     }
 }
 
@@ -73,7 +85,8 @@ impl BuildRunner for AllowedBuilds {
     fn list(&self) -> Result<BuildToolList, ToolFault> {
         let root = &self.tree.folder;
         let mut list = build_tools::list_tools(root, root, false, &self.around).map_err(|error| fault(&error))?;
-        let only_looks = |name: &str| build_tools::find(name, root, &self.around).is_ok_and(|tool| !tool.mutates);
+        let only_looks =
+            |name: &str| build_tools::find(name, &self.project, &self.around).is_ok_and(|tool| !tool.mutates);
         list.tools.retain(|tool| self.allows(&tool.name) && only_looks(&tool.name));
         Ok(list)
     }
@@ -89,12 +102,17 @@ impl BuildRunner for AllowedBuilds {
         };
         let directory = directory.canonicalize().ok().filter(|real| real.is_dir() && real.starts_with(root));
         let directory = directory.ok_or_else(|| refuse(format!("{folder} is no folder of the repository")))?;
-        let tool = build_tools::find(name, root, &self.around).map_err(|error| fault(&error))?;
+        let tool = build_tools::find(name, &self.project, &self.around).map_err(|error| fault(&error))?;
         if tool.mutates || places::writes(&tool.program, arguments) {
             return Err(refuse(format!("{name} changes files of the project, which is left to people")));
         }
-        let mut made = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        cancel.check()?;
+        let _busy = match self.busy.try_lock() {
+            Ok(busy) => busy,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                return Err(refuse("another tool runs: one at a time, so call it again when that has ended"));
+            }
+        };
         let request = BuildRequest {
             tool,
             arguments: arguments.to_vec(),
@@ -109,12 +127,12 @@ impl BuildRunner for AllowedBuilds {
         let _ = runs.sweep(SystemTime::now());
         match crate::build::run(&request, &runs, cancel, &mut |_| {}) {
             Ok(ended) if ended.is_whole() => {
-                made.push(ended.run.clone());
+                self.add_run(&ended.run);
                 let answer = BuildAnswer::of(ended.success, &ended.run, &ended.diagnostics, ended.summary);
                 Ok(answer.with_notes(ended.notes))
             }
             Ok(ended) => {
-                made.push(ended.run.clone());
+                self.add_run(&ended.run);
                 Err(refuse(format!("{name} did not run to its end: {} (run {})", ended.describe_end(), ended.run)))
             }
             Err(fault) => Err(refuse(format!("{name} was not run: {fault}"))),

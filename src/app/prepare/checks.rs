@@ -17,7 +17,7 @@ use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
-use crate::domain::place::LineRange;
+use crate::domain::place::{LineRange, WorkspaceAt};
 use crate::domain::text::{mask, strip_block, strip_line};
 use crate::rules::{ScannerReport, ScannerResult};
 use crate::sys::files;
@@ -61,6 +61,10 @@ pub(in crate::app) fn run_checks(
     }
     let named = names.iter().filter(|name| *name != AUTO).map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
     let tree = BuildTree::open(subject, around)?;
+    if subject.change.new_at == WorkspaceAt::Index {
+        let text = "--check looks at the files of the working tree: what is not staged is checked with the rest";
+        events.emit(Event::Notice { text: text.to_owned() });
+    }
     let mut chosen: Vec<(&BuildTool, CheckUse, bool)> =
         named.into_iter().map(|(tool, check)| (tool, check, true)).collect();
     let mut reports: Vec<ScannerReport> = Vec::new();

@@ -93,7 +93,7 @@ fn call(call: McpToolCall) -> BoxFuture<'static, McpToolResult> {
                 if bytes < SMALLEST || answer_size::size(&answer) <= room {
                     return answer;
                 }
-                bytes = bytes / 4 * 3;
+                bytes = (bytes * room / answer_size::size(&answer)).min(bytes / 4 * 3);
             }
         };
         tokio::select! {

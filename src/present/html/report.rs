@@ -11,7 +11,7 @@ use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::finding::{Category, Finding, FindingStatus, Severity};
 use crate::domain::forge::ReviewedPull;
 use crate::domain::path::RepoPath;
-use crate::domain::review::{CoverageState, FileCoverage, Review, ReviewOutcome};
+use crate::domain::review::{FileCoverage, Review, ReviewOutcome};
 use crate::domain::text::count_noun;
 use crate::present::{digest, report};
 
@@ -79,7 +79,7 @@ fn head(review: &Review) -> Value {
         started => review.provenance.started_at.as_str(),
         version => review.provenance.version.as_str(),
         run => review.id.to_string(),
-        tone => tone(review, &closing),
+        tone => tone(review),
         outcome => outcome,
         sentence => sentence,
         verdict => digest::verdict(review),
@@ -91,17 +91,10 @@ fn head(review: &Review) -> Value {
     }
 }
 
-/// Returns the color of the outcome. It is green only if the whole change was reviewed by more than text checks and nothing is left to do.
-fn tone(review: &Review, closing: &[String]) -> &'static str {
-    let coverage = &review.coverage;
-    let is_clean = review.unresolved().next().is_none()
-        && closing.is_empty()
-        && digest::describe_not_shown(review).is_none()
-        && coverage.limits_hit.is_empty()
-        && coverage.files.iter().any(|file| matches!(file.state, CoverageState::Reviewed | CoverageState::Checked))
-        && coverage.files.iter().all(|file| file.state != CoverageState::Truncated);
+/// Returns the color of the outcome: green only for a clean review.
+fn tone(review: &Review) -> &'static str {
     match review.outcome {
-        ReviewOutcome::Complete if is_clean => "good",
+        ReviewOutcome::Complete if digest::is_clean(review) => "good",
         ReviewOutcome::Complete => "plain",
         ReviewOutcome::Incomplete => "partial",
         ReviewOutcome::Failed => "failed",

@@ -88,6 +88,9 @@ fn no_outcome_looks_better_than_it_is() {
         (file.state, file.reason) = (CoverageState::Checked, None);
     }
     assert_eq!(tone_of(&review), "good");
+    review.coverage.notes.push("legacy/a.py: excluded by --include/--exclude".to_owned());
+    assert_eq!(tone_of(&review), "plain", "something was left out");
+    review.coverage.notes.clear();
     review.coverage.uncommitted = 1;
     assert_eq!(tone_of(&review), "plain");
     review.coverage.uncommitted = 0;

@@ -60,7 +60,7 @@ pub(in crate::review) async fn run_reading_calls(
 fn too_long(limit: Duration) -> String {
     let seconds = limit.as_secs();
     format!(
-        "the call was stopped because it took longer than {seconds} s; ask for less, with a narrower pattern or folder"
+        "the call was stopped because it took longer than {seconds} s; ask for less, with a narrower pattern, folder or test"
     )
 }
 

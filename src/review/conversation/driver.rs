@@ -291,8 +291,8 @@ impl<'a, R: ConversationRole> Conversation<'a, R> {
         };
         self.report_spending(turn);
         let next = self.handle_response(turn, response, final_turn).await;
+        // The next request, or the end, syncs what was recorded.
         self.transcript.check()?;
-        self.transcript.journal.sync();
         self.role.report_journal_fault(&mut self.transcript, self.events);
         next
     }

@@ -97,7 +97,7 @@ impl Journal {
         kept.unless_failed(written);
     }
 
-    /// Syncs the sink at the end of each turn.
+    /// Syncs the sink: before each request, and at the end of a conversation.
     pub(super) fn sync(&mut self) {
         let mut kept = self.lock_sink();
         let Some(sink) = &mut kept.sink else { return };
