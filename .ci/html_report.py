@@ -1,6 +1,6 @@
 """Uses the HTML report and the page of a batch in a browser, as a reader does: with a pointer, with keys, without script, on a phone.
 
-usage: html.py PATH-TO-REVIEW PATH-TO-CHROMIUM PATH-TO-NODE_MODULES FOLDER-FOR-SCREENSHOTS
+usage: html_report.py PATH-TO-REVIEW PATH-TO-CHROMIUM PATH-TO-NODE_MODULES FOLDER-FOR-SCREENSHOTS
 
 Reviews come from real repositories, so that their diffs are there. Then for each page:
 
@@ -487,7 +487,7 @@ def main():
             size = try_large(browser, program)
             faults = spoiled(browser, file, program.folder)
         except Wrong as wrong:
-            sys.exit(f"html.py: {wrong}")
+            sys.exit(f"html_report.py: {wrong}")
         finally:
             browser.close()
     print(f"one review in 6 ways, {len(PROBES)} hostile ones, a batch, a large one ({size}), and {faults} spoiled pages: as they have to be")
