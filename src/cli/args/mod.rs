@@ -255,8 +255,8 @@ pub(super) struct ReviewerArgs {
     verify_model: Option<String>,
     /// Let the model run builds, tests and linters of the project: all, or those named
     ///
-    /// They run in a sandbox without network that has to hold, on the checkout or a copy of the reviewed commit, and change no file of the
-    /// project. `review build list` names them; docs/build.md says what a model may do with them.
+    /// They run in a sandbox without network that has to hold, on a copy of the reviewed commit. `review build list` names them; docs/build.md says
+    /// what a model may do with them.
     #[arg(long, value_name = "NAMES", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_delimiter = ',', conflicts_with = "no_model")]
     allow_build: Vec<String>,
     /// Maximum number of turns [default: 40]

@@ -1,6 +1,6 @@
 //! Lines of code with their numbers: the diff of a file, the part of it around a place, quotes and suggestions.
 //!
-//! Main items: [`CodeLine`], [`parse`], [`render`]. Each line is one element: a report may have a hundred thousand of them.
+//! Main items: [`CodeLine`], [`parse`], [`render_diff`]. Each line is one element: a report may have a hundred thousand of them.
 
 use std::fmt::Write as _;
 

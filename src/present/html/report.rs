@@ -1,4 +1,4 @@
-//! A review as values for the template. Main function: [`context`].
+//! A review as values for the template. Main function: [`context()`].
 
 use std::collections::{HashMap, HashSet};
 
