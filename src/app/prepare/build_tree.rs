@@ -6,6 +6,7 @@ use super::change::PreparedChange;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::{AppError, UseCaseError};
 use crate::domain::filter::PathFilter;
+use crate::domain::id::CommitId;
 use crate::domain::place::WorkspaceAt;
 use crate::git;
 use crate::sys::files;
@@ -33,6 +34,25 @@ const COPY: &str = "tree";
 /// The folder of copies below the state folder: not where other programs keep sockets and temporary files.
 const COPIES: &str = "checks";
 
+/// A commit to copy.
+pub(super) struct CopiedCommit {
+    head: CommitId,
+    /// The folder of its repository.
+    pub(super) repository: PathBuf,
+}
+
+impl CopiedCommit {
+    /// Returns the reviewed commit, if a commit is reviewed.
+    pub(super) fn of(subject: &PreparedChange) -> Result<Self, NoBuildTree> {
+        let change = &subject.change;
+        let is_commit = matches!(change.new_at, WorkspaceAt::Revision(_));
+        match (change.head.filter(|_| is_commit), &subject.repository) {
+            (Some(head), Some(repository)) => Ok(Self { head, repository: repository.clone() }),
+            _ => Err(NoBuildTree),
+        }
+    }
+}
+
 impl BuildTree {
     pub(super) fn open(subject: &PreparedChange, around: &ProcessEnv) -> Result<Self, AppError> {
         let change = &subject.change;
@@ -44,25 +64,18 @@ impl BuildTree {
                 return Ok(Self { folder: real(root)?, copy: None });
             }
         }
-        Self::copy(subject, around)
+        Self::copy(&CopiedCommit::of(subject)?, around)
     }
 
-    /// Makes a copy of the reviewed commit, without its git folder: what runs there reaches nothing of the checkout.
-    pub(super) fn copy(subject: &PreparedChange, around: &ProcessEnv) -> Result<Self, AppError> {
-        let change = &subject.change;
-        if !matches!(change.new_at, WorkspaceAt::Revision(_)) {
-            return Err(NoBuildTree.into());
-        }
-        let (Some(head), Some(folder)) = (change.head, &subject.repository) else {
-            return Err(NoBuildTree.into());
-        };
-        let repo = Repo::open(folder)?;
+    /// Makes a copy of a commit, without its git folder: what runs there reaches nothing of the checkout.
+    pub(super) fn copy(commit: &CopiedCommit, around: &ProcessEnv) -> Result<Self, AppError> {
+        let repo = Repo::open(&commit.repository)?;
         let copies = around.state.join(COPIES);
         files::private_folder(&copies).map_err(AppError::Input)?;
         let copy = TemporaryFolder::within(&copies).map_err(AppError::Input)?;
         let tree = copy.path().join(COPY);
         files::private_folder(&tree).map_err(AppError::Input)?;
-        git::materialize(&repo, head, &tree)?;
+        git::materialize(&repo, commit.head, &tree)?;
         Ok(Self { folder: real(&tree)?, copy: Some(copy) })
     }
 

@@ -3,12 +3,12 @@
 //! Only the user turns this on, as a setting or a flag. A model reads text that others wrote, so what it runs is held by a sandbox or not run at
 //! all, on a copy of the reviewed commit, without network. How a tool runs belongs in `build`.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
 
-use super::build_tools::{self, BuildUseError};
-use super::build_tree::BuildTree;
+use super::build_tools;
+use super::build_tree::{BuildTree, CopiedCommit};
 use super::change::PreparedChange;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
@@ -25,8 +25,10 @@ const LONGEST: Duration = Duration::from_mins(9);
 
 /// The tools that the user allows, on the files of one review.
 struct AllowedBuilds {
-    /// A copy of the reviewed commit: a model may be talked into anything, and the checkout has a git folder.
-    tree: BuildTree,
+    /// The reviewed commit. Tools run on a copy: a model may be talked into anything, and the checkout has a git folder.
+    commit: CopiedCommit,
+    /// The copy, made when the model first needs it.
+    tree: OnceLock<Result<BuildTree, ToolFault>>,
     /// The folder of the user, whose declared tools may be trusted.
     project: PathBuf,
     names: Vec<String>,
@@ -49,13 +51,13 @@ pub(in crate::app) fn open_builds(
     if names.is_empty() {
         return Ok(None);
     }
-    let tree = BuildTree::copy(subject, around)?;
-    let project = subject.root.as_ref().or(subject.repository.as_ref()).unwrap_or(&tree.folder).clone();
+    let commit = CopiedCommit::of(subject)?;
+    let project = subject.root.as_ref().unwrap_or(&commit.repository).clone();
     for name in names.iter().filter(|name| *name != ALL) {
         build_tools::find(name, &project, around)?;
     }
-    let (around, busy, runs) = (around.clone(), Mutex::default(), Mutex::default());
-    Ok(Some(Arc::new(AllowedBuilds { tree, project, names, around, busy, runs })))
+    let (tree, busy, runs) = (OnceLock::new(), Mutex::default(), Mutex::default());
+    Ok(Some(Arc::new(AllowedBuilds { commit, tree, project, names, around: around.clone(), busy, runs })))
 }
 
 /// Returns what stands for the tools that a recorded run was allowed.
@@ -68,6 +70,12 @@ impl AllowedBuilds {
         self.names.iter().any(|allowed| allowed == ALL || allowed == name)
     }
 
+    /// Returns the folder of the copy.
+    fn folder(&self) -> Result<&Path, ToolFault> {
+        let copy = || BuildTree::copy(&self.commit, &self.around).map_err(fault);
+        self.tree.get_or_init(copy).as_ref().map(|tree| tree.folder.as_path()).map_err(Clone::clone)
+    }
+
     fn add_run(&self, run: &str) {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).push(run.to_owned());
     }
@@ -77,14 +85,15 @@ fn refuse(message: impl Into<String>) -> ToolFault {
     ToolFault::new(ErrorKind::InvalidInput, message)
 }
 
-fn fault(error: &BuildUseError) -> ToolFault {
+#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
+fn fault(error: impl ToString) -> ToolFault {
     refuse(error.to_string())
 }
 
 impl BuildRunner for AllowedBuilds {
     fn list(&self) -> Result<BuildToolList, ToolFault> {
-        let root = &self.tree.folder;
-        let mut list = build_tools::list_tools(root, root, false, &self.around).map_err(|error| fault(&error))?;
+        let root = self.folder()?;
+        let mut list = build_tools::list_tools(root, root, false, &self.around).map_err(fault)?;
         let only_looks =
             |name: &str| build_tools::find(name, &self.project, &self.around).is_ok_and(|tool| !tool.mutates);
         list.tools.retain(|tool| self.allows(&tool.name) && only_looks(&tool.name));
@@ -95,14 +104,14 @@ impl BuildRunner for AllowedBuilds {
         if !self.allows(name) {
             return Err(refuse(format!("{name} may not run here: list those that may with action list")));
         }
-        let root = &self.tree.folder;
+        let root = self.folder()?;
         let directory = match folder {
-            "." => root.clone(),
+            "." => root.to_owned(),
             folder => root.join(RepoPath::parse(folder)?.display_name().as_ref()),
         };
         let directory = directory.canonicalize().ok().filter(|real| real.is_dir() && real.starts_with(root));
         let directory = directory.ok_or_else(|| refuse(format!("{folder} is no folder of the repository")))?;
-        let tool = build_tools::find(name, &self.project, &self.around).map_err(|error| fault(&error))?;
+        let tool = build_tools::find(name, &self.project, &self.around).map_err(fault)?;
         if tool.mutates || places::writes(&tool.program, arguments) {
             return Err(refuse(format!("{name} changes files of the project, which is left to people")));
         }
@@ -117,7 +126,7 @@ impl BuildRunner for AllowedBuilds {
             tool,
             arguments: arguments.to_vec(),
             directory,
-            root: root.clone(),
+            root: root.to_owned(),
             timeout: LONGEST,
             network: false,
             is_strict: true,
@@ -145,7 +154,7 @@ impl BuildRunner for AllowedBuilds {
             return Err(refuse(format!("{run} is no run of this session: run the tool again")));
         }
         let page = BuildRuns::at(&self.around.state).lines(run, Some(start.into()), Some(count.into()));
-        page.map_err(|error| refuse(error.to_string()))
+        page.map_err(fault)
     }
 }
 
