@@ -178,6 +178,18 @@ impl<'a> YamlChunk<'a> {
         said.split(" #").next().unwrap_or(said).trim() == "true"
     }
 
+    /// Returns its `on`; read without a parser, like the next.
+    pub(super) fn reported_side(&self) -> ReportedSide {
+        let said = self.text.lines().find_map(|line| line.strip_prefix("on:")).unwrap_or_default();
+        if said.trim() == "removed" { ReportedSide::Removed } else { ReportedSide::Added }
+    }
+
+    /// Returns its `literals`, where they stand on one line.
+    pub(super) fn literals(&self) -> Vec<String> {
+        let said = self.text.lines().find_map(|line| line.strip_prefix("literals:"));
+        said.and_then(|said| documents(said).ok()).and_then(|read| read.into_iter().next()).unwrap_or_default()
+    }
+
     /// Returns the content without leading blank lines and comments.
     pub(super) fn display_name(&self) -> String {
         let before = self.line.saturating_sub(self.from) as usize;

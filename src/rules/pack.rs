@@ -47,8 +47,6 @@ pub struct PackFile {
 /// A rule of a pack, ready to be compiled for any of the pack's grammars.
 pub(super) struct PackRule {
     pub(super) info: RuleInfo,
-    pub(super) literals: Vec<String>,
-    pub(super) on: ReportedSide,
     pub(super) paths: PathFilter,
     pub(super) grammars: Vec<Grammar>,
     /// The place where its document begins.
@@ -77,13 +75,33 @@ impl PackRule {
     }
 }
 
-/// The properties of a rule that are known before its pack is parsed.
+/// The properties of a rule that are known before it is parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IndexEntry {
     /// Its name on every surface: `<pack>/<id>`.
     pub(super) name: String,
     /// See [`RuleInfo::is_hint`].
     pub(super) is_hint: bool,
+    /// The side on which its matches are reported.
+    pub(super) on: ReportedSide,
+    /// See [`RuleDocument::literals`].
+    literals: Vec<String>,
+}
+
+impl IndexEntry {
+    /// `true` if a text has one of the strings without which the rule matches nothing.
+    pub(super) fn may_match(&self, text: &[u8]) -> bool {
+        let holds = |word: &String| memchr::memmem::find(text, word.as_bytes()).is_some();
+        self.literals.is_empty() || self.literals.iter().any(holds)
+    }
+}
+
+/// A rule that is parsed when it is first needed: that of a whole pack takes longer than a small review.
+struct LazyRule {
+    entry: IndexEntry,
+    /// Its document, unless it was parsed at once.
+    chunk: Option<YamlChunk<'static>>,
+    rule: OnceLock<Result<PackRule, RuleError>>,
 }
 
 /// The built-in packs, shared by the process, so that it parses and compiles each of their rules at most once.
@@ -102,8 +120,7 @@ pub(super) struct Pack {
     /// `true` if its name implies no language, so that each rule must name its languages.
     is_for_any: bool,
     pub(super) text: Cow<'static, str>,
-    index: OnceLock<Vec<IndexEntry>>,
-    rules: OnceLock<Result<Vec<PackRule>, RuleError>>,
+    rules: OnceLock<Result<Vec<LazyRule>, RuleError>>,
     compiled: Vec<OnceLock<RuleSet>>,
 }
 
@@ -151,7 +168,6 @@ impl Pack {
             paths,
             is_for_any: means.is_none(),
             text,
-            index: OnceLock::new(),
             rules: OnceLock::new(),
             compiled: grammars.iter().map(|_| OnceLock::new()).collect(),
         }
@@ -164,10 +180,10 @@ impl Pack {
         Self::new(&self.name, &self.stem, self.from.clone(), means, self.text.clone())
     }
 
-    /// `true` if it was parsed.
+    /// Returns how many of its rules were parsed.
     #[cfg(test)]
-    pub(super) fn is_parsed(&self) -> bool {
-        self.rules.get().is_some()
+    pub(super) fn parsed_rules(&self) -> usize {
+        self.lazy_rules().iter().filter(|lazy| lazy.rule.get().is_some()).count()
     }
 
     /// Returns the name of its file.
@@ -190,37 +206,69 @@ impl Pack {
         if self.from.is_some() { mask(text).text } else { text.to_owned() }
     }
 
-    /// Returns the index of its rules, in their order, without a parser. Parsing the built-in packs takes longer than a small review.
-    pub(super) fn index(&self) -> &[IndexEntry] {
-        self.index.get_or_init(|| {
+    /// Returns the index of its rules, in their order. It parses no rule of a built-in pack.
+    pub(super) fn index(&self) -> impl Iterator<Item = &IndexEntry> {
+        self.lazy_rules().iter().map(|lazy| &lazy.entry)
+    }
+
+    /// Returns its rules; none if the pack cannot be read.
+    pub(super) fn rules(&self) -> impl Iterator<Item = &PackRule> {
+        self.lazy_rules().iter().filter_map(|lazy| self.parsed(lazy).as_ref().ok())
+    }
+
+    /// Returns one of its rules, by its place in the index.
+    pub(super) fn rule(&self, number: usize) -> Option<&PackRule> {
+        self.lazy_rules().get(number).and_then(|lazy| self.parsed(lazy).as_ref().ok())
+    }
+
+    /// Returns the index entry of one of its rules.
+    pub(super) fn entry(&self, number: usize) -> Option<&IndexEntry> {
+        self.lazy_rules().get(number).map(|lazy| &lazy.entry)
+    }
+
+    /// Parses all its rules, or returns the error in one.
+    pub(super) fn read(&self) -> Result<(), RuleError> {
+        let rules = self.read_rules().as_ref().map_err(Clone::clone)?;
+        rules.iter().try_for_each(|lazy| self.parsed(lazy).as_ref().map(|_| ()).map_err(Clone::clone))
+    }
+
+    fn lazy_rules(&self) -> &[LazyRule] {
+        self.read_rules().as_deref().unwrap_or_default()
+    }
+
+    fn read_rules(&self) -> &Result<Vec<LazyRule>, RuleError> {
+        self.rules.get_or_init(|| match &self.text {
             // Built-in packs are written as the scan expects; tests compare the two.
-            if self.from.is_none() {
-                let entry = |chunk: &YamlChunk<'_>| {
-                    let name = format!("{}/{}", self.name, chunk.id()?);
-                    let is_hint = chunk.is_hint() || is_unproven(&name);
-                    Some(IndexEntry { name, is_hint })
-                };
-                return self.chunks().iter().filter_map(entry).collect();
+            Cow::Borrowed(text) => {
+                Ok(split_documents(text).into_iter().filter_map(|chunk| self.lazy_rule(chunk)).collect())
             }
-            let entry = |rule: &PackRule| IndexEntry { name: rule.info.name.clone(), is_hint: rule.info.is_hint };
-            self.rules().iter().map(entry).collect()
+            Cow::Owned(text) => {
+                split_documents(text).iter().filter_map(|chunk| self.parse(chunk).transpose()).collect()
+            }
         })
     }
 
-    /// Returns its rules; none if the pack cannot be read. Only a built-in pack can be unreadable here, and tests rule that out.
-    pub(super) fn rules(&self) -> &[PackRule] {
-        self.read().as_deref().unwrap_or_default()
+    fn lazy_rule(&self, chunk: YamlChunk<'static>) -> Option<LazyRule> {
+        let name = format!("{}/{}", self.name, chunk.id()?);
+        let is_hint = chunk.is_hint() || is_unproven(&name);
+        let entry = IndexEntry { name, is_hint, on: chunk.reported_side(), literals: chunk.literals() };
+        Some(LazyRule { entry, chunk: Some(chunk), rule: OnceLock::new() })
     }
 
-    /// Returns its rules, or the error in one.
-    pub(super) fn read(&self) -> &Result<Vec<PackRule>, RuleError> {
-        self.rules.get_or_init(|| {
-            let read = |chunk: &YamlChunk<'_>| self.rule(chunk).transpose();
-            self.chunks().iter().filter_map(read).collect()
+    /// Returns the rule, parsed. Only a built-in one can be faulty here, and tests rule that out.
+    fn parsed<'a>(&self, lazy: &'a LazyRule) -> &'a Result<PackRule, RuleError> {
+        lazy.rule.get_or_init(|| {
+            let missing = || {
+                let place = PackPlace { file: self.file().to_owned(), line: 0, column: None };
+                let fault = Box::new(PackFault::Shape("an empty document".to_owned()));
+                RuleError::Pack { place, rule: Some(lazy.entry.name.clone()), fault }
+            };
+            let parsed = lazy.chunk.as_ref().map(|chunk| self.parse(chunk)).transpose()?.flatten();
+            parsed.and_then(|parsed| parsed.rule.into_inner()).unwrap_or_else(|| Err(missing()))
         })
     }
 
-    fn rule(&self, chunk: &YamlChunk<'_>) -> Result<Option<PackRule>, RuleError> {
+    fn parse(&self, chunk: &YamlChunk<'_>) -> Result<Option<LazyRule>, RuleError> {
         let Some(document) = chunk.read(self.file(), &self.name)? else { return Ok(None) };
         let fault = |fault: PackFault| chunk.fault(self.file(), &self.name, fault);
         let info = RuleInfo {
@@ -237,23 +285,10 @@ impl Pack {
         let grammars = self.grammars_of(&document.languages).map_err(fault)?;
         let paths = self.paths_of(&document.paths).map_err(fault)?;
         let RuleDocument { literals, on, fix, at, same, stays, guards, repeats, once, source, .. } = document;
+        let entry = IndexEntry { name: info.name.clone(), is_hint: info.is_hint, on, literals };
         let line = chunk.line;
-        Ok(Some(PackRule {
-            info,
-            literals,
-            on,
-            paths,
-            grammars,
-            line,
-            fix,
-            at,
-            same,
-            stays,
-            guards,
-            repeats,
-            once,
-            source,
-        }))
+        let rule = PackRule { info, paths, grammars, line, fix, at, same, stays, guards, repeats, once, source };
+        Ok(Some(LazyRule { entry, chunk: None, rule: OnceLock::from(Ok(rule)) }))
     }
 
     /// Returns the grammars that a rule applies to.
@@ -283,11 +318,11 @@ impl Pack {
         wanted: &dyn Fn(usize) -> bool,
     ) -> Option<Result<&RuleSet, RuleError>> {
         let place = self.grammars.iter().position(|own| *own == grammar)?;
-        let rules = self.rules();
-        let set = self.compiled.get(place)?.get_or_init(|| RuleSet::new(grammar, rules.len()));
-        let mut wanted = rules.iter().enumerate().filter(|(number, _)| wanted(*number));
-        let ready = wanted.try_for_each(|(number, rule)| {
-            set.compile_all(number, || rule.grammars.contains(&grammar).then(|| rule.parts()))
+        let count = self.lazy_rules().len();
+        let set = self.compiled.get(place)?.get_or_init(|| RuleSet::new(grammar, count));
+        let ready = (0..count).filter(|number| wanted(*number)).try_for_each(|number| {
+            let rule = || self.rule(number).filter(|rule| rule.grammars.contains(&grammar));
+            set.compile_all(number, || rule().map(PackRule::parts))
         });
         Some(ready.map(|()| set).map_err(|error| self.faulty(grammar, error)))
     }
@@ -295,7 +330,7 @@ impl Pack {
     /// Compiles it for every grammar that one of its rules applies to.
     pub(super) fn check(&self) -> Result<(), RuleError> {
         for grammar in &self.grammars {
-            if self.rules().iter().any(|rule| rule.grammars.contains(grammar)) {
+            if self.rules().any(|rule| rule.grammars.contains(grammar)) {
                 self.compiled(*grammar, &|_| true).transpose()?;
             }
         }
@@ -304,7 +339,7 @@ impl Pack {
 
     /// Builds the error of the rule that does not compile, with its place.
     fn faulty(&self, grammar: Grammar, error: SyntaxError) -> RuleError {
-        let alone = self.rules().iter().filter(|rule| rule.grammars.contains(&grammar)).find_map(|rule| {
+        let alone = self.rules().filter(|rule| rule.grammars.contains(&grammar)).find_map(|rule| {
             let source = std::iter::once(Some(rule.parts()));
             RuleSet::compile(grammar, source).err().map(|error| (rule, error))
         });
@@ -316,5 +351,29 @@ impl Pack {
             SyntaxError::Yaml { what, .. } => PackFault::Shape(what),
         };
         RuleError::Pack { place, rule, fault: Box::new(fault) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_of_a_built_in_rule_without_a_parser_is_what_the_parser_reads() {
+        for pack in BUILT_IN.iter() {
+            for lazy in pack.lazy_rules() {
+                let parsed = pack.parse(lazy.chunk.as_ref().unwrap()).unwrap().unwrap();
+                assert_eq!(lazy.entry, parsed.entry);
+            }
+            assert_eq!(pack.chunks().iter().filter(|chunk| chunk.id().is_some()).count(), pack.lazy_rules().len());
+        }
+    }
+
+    #[test]
+    fn only_the_rule_that_is_needed_is_parsed() {
+        let pack = BUILT_IN[1].unread();
+        assert!(pack.rule(3).is_some_and(|rule| rule.info.name == pack.entry(3).unwrap().name));
+        assert_eq!(pack.parsed_rules(), 1);
+        assert!(pack.rule(pack.lazy_rules().len()).is_none());
     }
 }

@@ -128,7 +128,8 @@ impl Packs {
                     }
                 }
             }
-            for rule in pack.read().as_ref().map_err(Clone::clone)? {
+            pack.read()?;
+            for rule in pack.rules() {
                 let place = PackPlace { file: pack.file().to_owned(), line: rule.line, column: None };
                 if let Some(first) = known.insert(&rule.info.name, place.clone()) {
                     let (rule, fault) = (Some(rule.info.name.clone()), PackFault::Twice { first });
@@ -290,7 +291,7 @@ impl Packs {
 
     /// Every rule with its own severity. Parses every pack; a review needs only the index.
     pub(super) fn custom_rules(&self) -> impl Iterator<Item = RuleInfo> {
-        let of_packs = self.list.iter().flat_map(|pack| pack.rules().iter().map(|rule| rule.info.clone()));
+        let of_packs = self.list.iter().flat_map(|pack| pack.rules().map(|rule| rule.info.clone()));
         of_packs.chain(self.checks().map(CheckInfo::to_rule_info))
     }
 
@@ -431,7 +432,7 @@ mod tests {
         let packs = Packs::of(fresh).unwrap().without(&["go".to_owned()]).unwrap();
         let packs = packs.with_severities(&[("rust".to_owned(), Severity::Low)]).unwrap().with_hints(false);
         assert!(packs.enabled_rules().count() > 100 && packs.has_removed());
-        assert!(packs.list.iter().all(|pack| !pack.is_parsed()));
+        assert!(packs.list.iter().all(|pack| pack.parsed_rules() == 0));
     }
 
     #[test]

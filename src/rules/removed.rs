@@ -240,10 +240,8 @@ impl DeletedLines {
     /// Checks whether the deleted lines can hold what a rule matches.
     fn may_hold(&self, input: &RulesInput<'_>, rule: RuleRef) -> bool {
         let RuleRef::Pack { pack, rule } = rule else { return false };
-        let Some(rule) = input.packs.pack(pack).and_then(|pack| pack.rules().get(rule)) else { return false };
-        let text = self.text.as_bytes();
-        rule.literals.is_empty()
-            || rule.literals.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
+        let entry = input.packs.pack(pack).and_then(|pack| pack.entry(rule));
+        entry.is_some_and(|entry| entry.may_match(self.text.as_bytes()))
     }
 
     /// Checks whether any line with words of the enclosing code is left; otherwise all of that was removed.

@@ -215,7 +215,7 @@ impl RuleQuota {
 fn is_once(input: &RulesInput<'_>, rule: RuleRef) -> bool {
     match rule {
         RuleRef::Pack { pack, rule } => {
-            input.packs.pack(pack).and_then(|pack| pack.rules().get(rule)).is_some_and(|rule| rule.once)
+            input.packs.pack(pack).and_then(|pack| pack.rule(rule)).is_some_and(|rule| rule.once)
         }
         RuleRef::Check(_) => false,
     }

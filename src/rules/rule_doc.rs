@@ -12,10 +12,12 @@ impl Packs {
         let mut sheets = Vec::new();
         for pack in &self.list {
             for chunk in pack.chunks() {
-                let Some(rule) = pack.rules().iter().find(|rule| rule.line == chunk.line) else { continue };
+                let Some((number, rule)) = pack.rules().enumerate().find(|(_, rule)| rule.line == chunk.line) else {
+                    continue;
+                };
                 sheets.push(RulePage {
                     languages: rule.grammars.iter().map(|grammar| grammar.word()).collect(),
-                    on_removed: rule.on == ReportedSide::Removed,
+                    on_removed: pack.entry(number).is_some_and(|entry| entry.on == ReportedSide::Removed),
                     from: pack.from.as_ref().map(|(owner, file)| (*owner, file.clone(), rule.line)),
                     text: Some(pack.display_name(&chunk.display_name())),
                     ..self.sheet(rule.info.clone())

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::checks::{CHECKS, MOST_MATCHES};
 use super::document::ReportedSide;
 use super::input::RulesInput;
-use super::pack::{Pack, PackRule};
+use super::pack::{IndexEntry, Pack, PackRule};
 use super::packs::Packs;
 use super::target::{RuleMatch, RuleRef, RuleTarget, fold_into, is_markup, is_test_path, read_text};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
@@ -138,20 +138,21 @@ impl<'a> PackPlan<'a> {
     fn of(look: &ScanTarget<'_>, at: usize, pack: &'a Pack) -> Option<Self> {
         let text = look.subject.text.text().as_bytes();
         let in_tests = is_test_path(look.subject.path);
-        let may = |(index, rule): (usize, &PackRule)| {
-            rule.on == look.wanted.on
+        // Most rules are ruled out by their literals, and those are never parsed.
+        let may = |(index, entry): (usize, &IndexEntry)| {
+            entry.on == look.wanted.on
                 && (look.wanted.rules)(RuleRef::Pack { pack: at, rule: index })
-                && is_for_path(look.packs, rule, look.subject.path, in_tests)
-                && (rule.literals.is_empty()
-                    || rule.literals.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some()))
+                && !look.packs.is_off(&entry.name)
+                && entry.may_match(text)
+                && pack.rule(index).is_some_and(|rule| is_for_path(rule, look.subject.path, in_tests))
         };
-        let rules: Vec<bool> = pack.rules().iter().enumerate().map(may).collect();
+        let rules: Vec<bool> = pack.index().enumerate().map(may).collect();
         rules.contains(&true).then_some(Self { at, pack, rules })
     }
 }
 
-fn is_for_path(packs: &Packs, rule: &PackRule, path: &RepoPath, in_tests: bool) -> bool {
-    !packs.is_off(&rule.info.name) && rule.paths.allows(path) && !(in_tests && rule.info.skips_tests)
+fn is_for_path(rule: &PackRule, path: &RepoPath, in_tests: bool) -> bool {
+    rule.paths.allows(path) && !(in_tests && rule.info.skips_tests)
 }
 
 /// Returns why no rule of a pack applies to a file, by its language, the settings and its path; `None` if one does.
@@ -164,8 +165,9 @@ pub(super) fn why_no_rules(packs: &Packs, file: &FileChange) -> Option<String> {
     let (mut is_empty, mut is_off) = (true, true);
     let is_applied = rules.any(|rule| {
         is_empty = false;
-        is_off &= packs.is_off(&rule.info.name);
-        is_for_path(packs, rule, &file.path, in_tests)
+        let off = packs.is_off(&rule.info.name);
+        is_off &= off;
+        !off && is_for_path(rule, &file.path, in_tests)
     });
     match (is_applied, is_empty, is_off) {
         (true, ..) => None,
@@ -199,14 +201,14 @@ fn structural(
         if scan.too_many {
             looked.cut = Some(TOO_MANY.to_owned());
         }
-        for rule in scan.given_up.iter().filter_map(|rule| plan.pack.rules().get(*rule)) {
+        for rule in scan.given_up.iter().filter_map(|rule| plan.pack.rule(*rule)) {
             looked.cut = Some(format!("the rule {} took too long on it and was given up there", rule.info.name));
         }
         if scan.too_deep {
             looked.cut = Some(line_by_line("it is nested deeper than rules look"));
         }
         for found in scan.found {
-            let skips = plan.pack.rules().get(found.rule).is_none_or(|rule| rule.info.skips_tests && found.in_test);
+            let skips = plan.pack.rule(found.rule).is_none_or(|rule| rule.info.skips_tests && found.in_test);
             if !skips && long.binary_search(&found.lines.start()).is_ok() {
                 looked.long.push(found.lines.start());
             } else if !skips {
