@@ -2,10 +2,11 @@
 
 usage: assistants.py PATH-TO-REVIEW NODE_MODULES [CLIENT[:PLAY] ...]
 
-The clients are `claude-code`, `codex`, `gemini-cli` and `opencode`, the plays `fast` and `slow`; all of them when none is named. Each is set up by `review mcp install --write`,
+The clients are `claude-code`, `codex`, `gemini-cli` and `opencode`, the plays `fast`, `slow` and `agent`; all of them when none is named. Each is set up by `review mcp install --write`,
 in a home of its own, with keys that open nothing and every address on loopback. Its scripted model then reviews a change by the rules, lists
 the findings, presents a review in three modes and reads it back, reads a file of 64 KB page by page as `next` says in what the *client* passed
-on to it, and waits for a review of 90 seconds by a model. With RECORD in the environment, the MCP messages that a client sent are kept in that
+on to it, and waits for a review of 90 seconds by a model. In the play `agent` it is the other way round: `review --agent` starts the client, which has to
+review with the tools of that review and has no others. With RECORD in the environment, the MCP messages that a client sent are kept in that
 folder as CLIENT.jsonl, for the tests.
 
 Ends with 1 and what was wrong, else with the number of checks.
@@ -174,7 +175,7 @@ class Script:
 
     def __init__(self, play, dump=None):
         self.play, self.dump, self.lock = play, dump, threading.Lock()
-        self.steps, self.waiting, self.fault, self.ended = [], None, None, False
+        self.steps, self.waiting, self.fault, self.ended, self.offered = [], None, None, False, set()
         script = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -223,6 +224,7 @@ class Script:
         body = json.loads(data)
         with self.lock:
             tools, results = wire.tools(body), wire.results(body)
+            self.offered |= set(tools)
             if self.dump:
                 with self.dump.open("a") as file:
                     file.write(json.dumps({"path": handler.path, "tools": sorted(tools), "results": results[-1:], "body": body}) + "\n")
@@ -310,6 +312,45 @@ class Client:
         check("unknown format" not in ran.stderr, f"{self.name} complains of our schemas: {ran.stderr[-2000:]}")
         return time.monotonic() - began
 
+    def review_by_agent(self, limit=LONGEST):
+        """Lets `review --agent` start the client, whose model plays `reviewing`. Only tools of the review may be offered to that model."""
+        (self.project / "src/cart.py").write_text("def total(items):\n    items.append(1)\n    return sum(items)\n")
+        self.repository.git("commit", "-q", "-a", "--amend", "-m", "Count one more")
+        script = Script(reviewing(), pathlib.Path(os.environ["DUMP"]) / f"{self.name}-agent.jsonl" if "DUMP" in os.environ else None)
+        # The client is ended while it may still hold a connection.
+        script.server.handle_error = lambda *_: None
+        self.configure(script.url)
+        self.configure_agent(script.url)
+        program = self.home / "bin" / self.program
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(self.command())} "$@"\n')
+        program.chmod(0o755)
+        began = time.monotonic()
+        words = ["--target", "main", "--agent", self.word or self.name, "--verify", "none", "--format", "json"]
+        ran = subprocess.run(
+            [self.review, *words], cwd=self.project, env=self.environment(script) | self.agent_variables(script.url), stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=limit,
+        )
+        script.server.shutdown()
+        if script.fault:
+            raise SystemExit(f"{self.name}: {script.fault}")
+        check(ran.returncode == 0, f"{self.name}: {ran.returncode} after {len(script.steps)} steps {ran.stdout[-3000:]} {ran.stderr[-3000:]}")
+        review = json.loads(ran.stdout)
+        titles = [finding["title"] for finding in review["findings"]]
+        check(review["outcome"] == "complete" and titles == [REPORTED["title"]], f"{self.name}: {review['outcome']}, {titles}")
+        ours = ("finish_review", "list_files", "read_diff", "read_file_part", "refute_lead", "report_finding", "search_in_files", "withdraw_finding", "write_section")
+        others = [tool for tool in script.offered if tool not in self.harmless and not tool.endswith(ours)]
+        check(not others, f"{self.name} has tools of its own: {sorted(others)}")
+        return time.monotonic() - began
+
+    # How `--agent` names it, if not as `install` does; its program; and its own tools that cannot be switched off and reach nothing.
+    word, program, harmless = "", "", ()
+
+    def configure_agent(self, url):
+        pass
+
+    def agent_variables(self, url):
+        return {}
+
     def read(self, uri):
         return self.reader, {"server": "review", "uri": uri}
 
@@ -332,6 +373,14 @@ class Client:
 
 class ClaudeCode(Client):
     name, reader, most = "claude-code", "ReadMcpResourceTool", 48_000
+    program = "claude"
+
+    def command(self):
+        return [self.binary("@anthropic-ai/claude-code-linux-x64", "claude")]
+
+    def agent_variables(self, url):
+        # A key is not passed on to it, a login is.
+        return {"ANTHROPIC_AUTH_TOKEN": "no-token"}
 
     def variables(self, url):
         off = ("DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER", "DISABLE_ERROR_REPORTING", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
@@ -339,11 +388,22 @@ class ClaudeCode(Client):
 
     def start(self, url):
         # `install` names the flag that allows the tools.
-        return [self.binary("@anthropic-ai/claude-code-linux-x64", "claude"), "-p", "Review the branch.", "--allowedTools", "mcp__review", "ToolSearch"]
+        return [*self.command(), "-p", "Review the branch.", "--allowedTools", "mcp__review", "ToolSearch"]
 
 
 class Codex(Client):
-    name = "codex"
+    name = program = "codex"
+    # Its sandbox refuses every patch; the others speak to the server or to a person.
+    harmless = ("apply_patch", "list_mcp_resource_templates", "list_mcp_resources", "read_mcp_resource", "request_user_input", "tool_search")
+
+    def command(self):
+        return [self.binary("@openai/codex-linux-x64", "vendor/x86_64-unknown-linux-musl/bin/codex")]
+
+    def configure_agent(self, url):
+        # Its key is in a variable that is not passed on; another server of the user must not be started.
+        file = self.home / ".codex/config.toml"
+        text = file.read_text().replace('env_key = "SCRIPTED_KEY"\n', "")
+        file.write_text(f'{text}[mcp_servers.other]\ncommand = "false"\n')
 
     def variables(self, url):
         return {"CODEX_HOME": str(self.home / ".codex"), "SCRIPTED_KEY": "no-key"}
@@ -361,12 +421,14 @@ class Codex(Client):
         file.write_text(file.read_text() + '\n[mcp_servers.review.tools.review]\napproval_mode = "approve"\n')
 
     def start(self, url):
-        binary = self.binary("@openai/codex-linux-x64", "vendor/x86_64-unknown-linux-musl/bin/codex")
-        return [binary, "exec", "--skip-git-repo-check", "Review the branch."]
+        return [*self.command(), "exec", "--skip-git-repo-check", "Review the branch."]
 
 
 class GeminiCli(Client):
-    name = "gemini-cli"
+    name, word, program = "gemini-cli", "gemini/gemini-2.5-flash", "gemini"
+
+    def command(self):
+        return self.node("@google/gemini-cli")
 
     def variables(self, url):
         return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "no-key", "GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_TELEMETRY_ENABLED": "false"}
@@ -377,14 +439,17 @@ class GeminiCli(Client):
         (self.home / ".gemini/settings.json").write_text(json.dumps(settings))
 
     def start(self, url):
-        return [*self.node("@google/gemini-cli"), "--approval-mode", "yolo", "-m", "gemini-2.5-flash", "-p", "Review the branch."]
+        return [*self.command(), "--approval-mode", "yolo", "-m", "gemini-2.5-flash", "-p", "Review the branch."]
 
     def read(self, uri):
         return self.reader, {"uri": uri}
 
 
 class OpenCode(Client):
-    name = "opencode"
+    name = program = "opencode"
+
+    def command(self):
+        return [self.binary("opencode-linux-x64", "bin/opencode")]
 
     def variables(self, url):
         return {"SCRIPTED_KEY": "no-key", "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
@@ -397,7 +462,7 @@ class OpenCode(Client):
         (self.home / ".config/opencode/opencode.json").write_text(json.dumps(settings))
 
     def start(self, url):
-        return [self.binary("opencode-linux-x64", "bin/opencode"), "run", "Review the branch."]
+        return [*self.command(), "run", "Review the branch."]
 
 
 CLIENTS = {client.name: client for client in (ClaudeCode, Codex, GeminiCli, OpenCode)}
@@ -454,6 +519,22 @@ def pages(client):
     check(count > 1, "the file came as one page")
 
 
+REPORTED = {
+    "title": "The list of the caller grows", "body": "It is another one after each call.", "severity": "high", "category": "logic", "file_path": "src/cart.py",
+    "quote": "    items.append(1)", "confidence": 9,
+}
+
+
+def reviewing():
+    """Reviews with the tools of the review that started the client."""
+    said = yield "list_files", {}
+    check("cart.py" in said, f"list_files: {said}")
+    said = yield "report_finding", REPORTED
+    check("not" not in said.split("\n")[0].lower(), f"report_finding: {said}")
+    while True:
+        yield "finish_review", {"summary": "It counts one more."}
+
+
 def slow(client):
     """A review that takes longer than clients wait for an answer, which the model is told."""
     began = time.monotonic()
@@ -470,17 +551,17 @@ def slow(client):
 
 def main():
     review, modules, *names = sys.argv[1:]
-    plays = {"fast": (fast, ("--no-model",)), "slow": (slow, ("--model", "openai-chat/scripted"))}
+    plays = {"fast": (fast, ("--no-model",)), "slow": (slow, ("--model", "openai-chat/scripted")), "agent": (None, ())}
     for name in names or CLIENTS:
         name, _, chosen = name.partition(":")
         check(name in CLIENTS and chosen in ("", *plays), f"there is no client or play {name}:{chosen}: {', '.join(CLIENTS)}; {', '.join(plays)}")
         for play, words in [plays[chosen]] if chosen else plays.values():
             with tempfile.TemporaryDirectory() as folder:
                 client = CLIENTS[name](pathlib.Path(folder).resolve(), str(pathlib.Path(review).resolve()), modules)
-                took = client.run(play(client), words)
+                took = client.run(play(client), words) if play else client.review_by_agent()
                 if "RECORD" in os.environ and play is fast:
                     keep(client, pathlib.Path(os.environ["RECORD"]))
-                print(f"{name}, {play.__name__}: well, {took:.0f} s", flush=True)
+                print(f"{name}, {play.__name__ if play else 'agent'}: well, {took:.0f} s", flush=True)
     print(f"{mcp_stage.passed} passed, 0 failed")
 
 

@@ -113,6 +113,7 @@
 //! | review bot whose remarks are parsed | `forge/bots/<name>.rs` | `BOTS` in `forge/bots/mod.rs`, cases in `fixtures/remarks/<name>/` |
 //! | tool call markup that models leak | a row of `DIALECTS` in `llm/markup.rs` | its samples in `fixtures/leaks/<dialect>/`, its row in `docs/weak-models.md` |
 //! | provider of models | a row in `llm/providers.toml` | its name in `config/keys.rs` |
+//! | assistant that reviews | a row of `AGENTS` in `llm/agent/table.rs` | its row in `docs/agents.md`, its case in `.ci/assistants.py` |
 //! | tool of the MCP server | `mcp/tools/<name>.rs` | `tools()` in `mcp/tools/mod.rs`; a read-only tool is a row of `TOOLS` and is served automatically |
 //! | resource of the MCP server | `mcp/resources/<name>.rs` | `FAMILIES` in `mcp/resources/mod.rs` |
 //! | prompt of the MCP server | `mcp/prompts/<name>.rs` | `PROMPTS` in `mcp/prompts/mod.rs` |

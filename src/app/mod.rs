@@ -32,7 +32,7 @@ pub use build::{
 pub use context::environment::ProcessEnv;
 pub use context::error::{AppError, UseCaseError};
 pub use context::forge::ForgeEnvironment;
-pub use context::model::{KnownProvider, ProviderEnvironment, providers};
+pub use context::model::{KnownProvider, ProviderEnvironment, agent_model, agent_words, providers};
 pub use context::saved_runs::{latest_of, list};
 pub use context::secret_file::secret_file;
 pub use context::settings::list_settings as settings;
@@ -81,6 +81,7 @@ pub use service::{
 };
 
 pub use crate::store::Store;
+pub use crate::llm::{BridgeError, BridgeTools};
 pub use crate::syntax::{HELPER as PARSE_HELPER, serve_probe as serve_parser};
 pub use crate::sys::cancel::{Cancel, CancelReason};
 pub use crate::sys::clock::now;

@@ -32,8 +32,9 @@ const REPOSITORY: &[(&str, Permission)] = &[
 /// Names that are no settings of a file but that a hostile repository, or an honest one used to other tools, would try. They are
 /// refused for what they are rather than as misspelled.
 const TRIED: &[&str] = &[
-    "api_base", "api_key", "auth", "base_url", "cache", "command", "editor", "endpoint", "env", "headers", "hooks",
-    "key", "mcp", "output", "present", "provider", "proxy", "settings", "shell", "socket", "state", "target", "token",
+    "agent", "api_base", "api_key", "auth", "base_url", "cache", "command", "editor", "endpoint", "env", "headers",
+    "hooks", "key", "mcp", "output", "present", "provider", "proxy", "settings", "shell", "socket", "state", "target",
+    "token",
 ];
 
 /// Returns the permission of the repository's file for the setting `name`; `None` if there is no such setting.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::address::{InvalidBaseAddress, base, endpoint};
+use super::agent::{self, AgentError};
 use super::batches::{BatchClient, MessageBatches};
 use super::client::HttpProvider;
 use super::optional_fields::RefusedFields;
@@ -71,10 +72,16 @@ pub enum ConnectError {
     /// HTTP is not available on this machine, for instance because its certificates cannot be read.
     #[error("cannot set up a connection: {0}")]
     Client(String),
+    /// The assistant cannot be used.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
 }
 
 /// Creates a provider. Nothing is sent.
 pub fn connect(row: &ProviderRow, model: &str, access: &ProviderAccess) -> Result<Box<dyn Provider>, ConnectError> {
+    if let Some(spec) = row.agent {
+        return Ok(agent::connect(spec, model, access.context_window)?);
+    }
     let base = base(row.wire, access.base_url.as_deref().unwrap_or(&row.base_url))?;
     let key = key(row, access)?;
     let http = access.clients.for_server(&base).map_err(|error| ConnectError::Client(error.to_string()))?;

@@ -44,6 +44,9 @@ pub enum TurnFault {
     /// The response is not what the provider's API promises.
     #[error("{provider} sent an answer that cannot be read: {message}")]
     Unreadable { provider: Arc<str>, message: String },
+    /// The program of an assistant ended before its task.
+    #[error("{provider} ended {message}")]
+    Ended { provider: Arc<str>, message: String },
 }
 
 /// Returns what the user can check, if the status says that it is up to them.
@@ -63,7 +66,7 @@ impl TurnFault {
             Self::Status { status: 429, message, .. } if message.contains("billing") => false,
             Self::Status { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
             Self::Unreachable { .. } | Self::BrokenOff { .. } | Self::Silent { .. } => true,
-            Self::TooLong { .. } | Self::Paced { .. } | Self::Unreadable { .. } => false,
+            Self::TooLong { .. } | Self::Paced { .. } | Self::Unreadable { .. } | Self::Ended { .. } => false,
         }
     }
 
@@ -75,7 +78,7 @@ impl TurnFault {
     /// Checks whether the attempt may have cost something that was not reported: the server began to respond, or may have.
     pub fn may_have_cost(&self) -> bool {
         match self {
-            Self::BrokenOff { .. } | Self::Silent { .. } | Self::Unreadable { .. } => true,
+            Self::BrokenOff { .. } | Self::Silent { .. } | Self::Unreadable { .. } | Self::Ended { .. } => true,
             Self::Status { .. } | Self::TooLong { .. } | Self::Paced { .. } | Self::Unreachable { .. } => false,
         }
     }
@@ -89,7 +92,8 @@ impl TurnFault {
             | Self::Unreachable { .. }
             | Self::BrokenOff { .. }
             | Self::Silent { .. }
-            | Self::Unreadable { .. } => None,
+            | Self::Unreadable { .. }
+            | Self::Ended { .. } => None,
         }
     }
 }

@@ -5,9 +5,10 @@
 //!
 //! Turns may go by message batches at half the price: see [`MessageBatches`].
 //!
-//! To add a provider: one row in `providers.toml`.
+//! To add a provider: one row in `providers.toml`; an assistant that reviews: one row in `agent::table`.
 
 mod address;
+mod agent;
 mod batches;
 mod client;
 mod connect;
@@ -36,6 +37,7 @@ mod wire_format;
 #[cfg(test)]
 mod tests;
 
+pub use agent::{AGENTS, AgentError, AgentSpec, BridgeError, BridgeTools};
 pub use batches::MessageBatches;
 pub use connect::{ConnectError, ProviderAccess, connect};
 pub use fault::TurnFault;

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::app::{self, Service};
+use std::path::Path;
+
+use crate::app::{self, BridgeTools, Service};
 
 mod answer_size;
 #[cfg(test)]
@@ -27,6 +29,11 @@ mod tools;
 
 pub use protocol::{HttpOptions, McpTransport, ServeError};
 pub use tool_selection::{ToolSelection, ToolSelectionFault, UnknownTool};
+
+/// Serves the tools of the review that listens on a socket, to the assistant that makes it, until either is gone.
+pub async fn serve_bridge(socket: &Path) -> Result<(), ServeError> {
+    protocol::serve_bridge(BridgeTools::connect(socket).await?).await
+}
 
 /// Serves until the client is gone or the process is interrupted; then reviews that are still running are stopped, and saved with their
 /// findings so far, within `grace`.

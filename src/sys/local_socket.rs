@@ -1,4 +1,5 @@
-//! Connections to other programs of this machine: Unix sockets, named pipes of Windows. Main function: [`connect`].
+//! Connections to other programs of this machine: Unix sockets, named pipes of Windows. Main function: [`connect`]; main type:
+//! [`LocalListener`].
 
 use std::io;
 use std::path::Path;
@@ -95,6 +96,41 @@ pub fn check(path: &Path, _: SocketOwner) -> Result<(), SocketFault> {
 pub async fn connect(path: &Path, owner: SocketOwner) -> Result<LocalStream, SocketFault> {
     check(path, owner)?;
     Ok(Box::new(tokio::net::windows::named_pipe::ClientOptions::new().open(path)?))
+}
+
+/// A socket on which this process waits for other processes of the same user; on Windows there is none yet.
+#[derive(Debug)]
+pub struct LocalListener(#[cfg(unix)] tokio::net::UnixListener);
+
+#[cfg(unix)]
+impl LocalListener {
+    /// Makes a socket at a path, in a folder that only this user can enter.
+    pub fn bind(path: &Path) -> io::Result<Self> {
+        tokio::net::UnixListener::bind(path).map(Self)
+    }
+
+    /// Waits for the next connection of a process of this user; the ones of others are closed.
+    pub async fn accept(&self) -> io::Result<LocalStream> {
+        loop {
+            let (stream, _) = self.0.accept().await?;
+            if stream.peer_cred()?.uid() == rustix::process::geteuid().as_raw() {
+                return Ok(Box::new(stream));
+            }
+        }
+    }
+}
+
+#[cfg(windows)]
+impl LocalListener {
+    /// Refuses: a named pipe that only one user can open is not made here.
+    pub fn bind(_: &Path) -> io::Result<Self> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this works on Linux and macOS only"))
+    }
+
+    /// Never returns a connection.
+    pub async fn accept(&self) -> io::Result<LocalStream> {
+        std::future::pending().await
+    }
 }
 
 #[cfg(all(test, unix))]

@@ -13,6 +13,8 @@ mod support;
 mod action;
 mod action_gate;
 mod action_steps;
+#[cfg(unix)]
+mod agents;
 mod anchors;
 mod apply;
 mod architecture;

@@ -63,6 +63,7 @@ fn of_other(fault: &TurnFault, key: &str, is_own_server: bool) -> String {
         TurnFault::Silent { .. } => {
             "give it more time with --timeout: a model that is loaded first may need minutes; else see what the server does".to_owned()
         }
+        TurnFault::Ended { .. } => "run that program in a terminal, and log in there if it asks for it".to_owned(),
         TurnFault::Unreadable { .. } => {
             "see whether the word before the slash of --model fits the server: most speak as openai-chat does".to_owned()
         }

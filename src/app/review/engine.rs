@@ -34,6 +34,9 @@ use crate::syntax::ProbeScope;
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::tools::Toolbox;
 
+/// Maximum size in bytes of a tool result that every assistant passes on whole.
+const LARGEST_AGENT_RESULT: usize = 24_000;
+
 /// The start of a run: RFC 3339 in UTC, and an instant to measure the duration.
 pub(in crate::app) type RunStart = (String, Instant);
 
@@ -108,6 +111,12 @@ pub(in crate::app) async fn run_engine(
         subject = previous::load_previous(run, subject, around, who, &events).await?;
     }
     let limits = limits(&subject.settings, capabilities)?;
+    if let Some(agent) = chosen.row.agent {
+        subject.notes.push(format!(
+            "{} reviewed with the user's login, so its use counts on that plan; what it used is not known here.",
+            agent.title
+        ));
+    }
     let second_look = verification(&subject.settings, &provider, second.as_ref())?;
     let next = failover_candidates(&subject.settings, &chosen)?;
     let told = ReviewerContext { instructions: instructions.as_ref(), guidelines: &guidelines };
@@ -131,6 +140,10 @@ pub(in crate::app) async fn run_engine(
     let mut context = subject.tool_context();
     context.builds = open_builds(&subject, around)?;
     context.limits.bytes = context.limits.bytes.min(bytes_of_a_result(limits.window));
+    if chosen.row.agent.is_some() {
+        // An assistant cuts a longer result in the middle and does not say so.
+        context.limits.bytes = context.limits.bytes.min(LARGEST_AGENT_RESULT);
+    }
     let tools = Toolbox::new(context);
     let review = review::review_with_model(ModelRun {
         run,

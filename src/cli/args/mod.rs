@@ -241,6 +241,12 @@ pub(super) struct ReviewerArgs {
     /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
     #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", long_help = model_help())]
     model: Option<String>,
+    /// Let your logged-in assistant review, with its plan: claude-code, codex, gemini or opencode
+    ///
+    /// It runs without a window, with the tools of this review and none of its own. NAME/MODEL chooses one of its models. docs/agents.md says
+    /// what it can do.
+    #[arg(long, value_name = "NAME", value_parser = values::AgentParser, hide_possible_values = true, conflicts_with_all = ["model", "no_model"])]
+    agent: Option<String>,
     /// Use only the built-in rules; nothing is sent anywhere
     #[arg(long)]
     no_model: bool,
@@ -274,7 +280,7 @@ impl ReviewerArgs {
     /// Adds these flags to settings.
     pub(super) fn overrides(&self, base: Overrides) -> Overrides {
         Overrides {
-            model: if self.no_model { Some("none".to_owned()) } else { self.model.clone() },
+            model: if self.no_model { Some("none".to_owned()) } else { self.agent.clone().or_else(|| self.model.clone()) },
             verify: self.verify.clone(),
             verify_model: self.verify_model.clone(),
             allow_build: self.allow_build.clone(),

@@ -16,7 +16,7 @@ pub(in crate::cli) struct ResumeArgs {
         value_name = "ID",
         value_parser = NonEmptyStringValueParser::new(),
         conflicts_with_all = [
-            "target", "head", "commit", "range", "staged", "uncommitted", "diff", "pr", "include", "exclude", "settings", "model", "no_model", "instructions", "verify", "verify_model", "allow_build",
+            "target", "head", "commit", "range", "staged", "uncommitted", "diff", "pr", "include", "exclude", "settings", "model", "agent", "no_model", "instructions", "verify", "verify_model", "allow_build",
             "min_severity", "min_confidence", "all_lines", "hints", "leads", "check"
         ]
     )]

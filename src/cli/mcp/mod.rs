@@ -1,7 +1,7 @@
 //! `review mcp`: serves AI assistants.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +28,12 @@ const TOKEN: &str = "REVIEW_MCP_TOKEN";
 enum McpCommand {
     /// Register the server with a client (an editor, an assistant)
     Install(InstallArgs),
+    /// Serve the tools of a running review to the assistant that makes it
+    #[command(hide = true)]
+    Bridge {
+        /// The socket of the review
+        socket: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -85,8 +91,10 @@ pub(super) struct McpArgs {
 }
 
 pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError> {
-    if let Some(McpCommand::Install(install)) = args.action {
-        return install::run(install, console);
+    match args.action {
+        Some(McpCommand::Install(install)) => return install::run(install, console),
+        Some(McpCommand::Bridge { socket }) => return bridge(&socket),
+        None => {}
     }
     let door = door(&args, console)?;
     let mut offer =
@@ -129,6 +137,14 @@ pub(super) fn run(args: McpArgs, console: &Console) -> Result<ExitCode, AppError
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build()?;
     let ended = runtime.block_on(mcp::serve(service, offer, door, GRACE, say));
     // A thread that waits for standard input forever must not keep the process alive.
+    runtime.shutdown_background();
+    ended.map_err(|error| AppError::Serve(error.to_string()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn bridge(socket: &Path) -> Result<ExitCode, AppError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let ended = runtime.block_on(mcp::serve_bridge(socket));
     runtime.shutdown_background();
     ended.map_err(|error| AppError::Serve(error.to_string()))?;
     Ok(ExitCode::SUCCESS)

@@ -12,6 +12,7 @@ use std::sync::{Arc, LazyLock};
 pub use error::{TableError, TableFault};
 pub use heads::{ProviderHead, heads};
 
+use super::agent::{AGENTS, AgentSpec, DEFAULT_MODEL};
 use super::optional_fields::OptionalField;
 use super::provider::Prices;
 use super::wire_format::WireFormat;
@@ -19,6 +20,10 @@ use crate::domain::words::words;
 
 /// The built-in rows.
 const BUILT_IN: &str = include_str!("../providers.toml");
+
+/// The assistants, as rows.
+static AGENT_ROWS: LazyLock<Vec<Arc<ProviderRow>>> =
+    LazyLock::new(|| AGENTS.iter().map(|spec| Arc::new(ProviderRow::of_agent(spec))).collect());
 
 /// Every provider that is known, in the order of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,6 +60,8 @@ pub struct ProviderRow {
     pub batches: bool,
     /// Known models; see [`Self::facts`].
     pub models: Vec<ModelRow>,
+    /// The assistant behind it, if it is no server.
+    pub agent: Option<&'static AgentSpec>,
     /// Fields that are not even tried, because it is known to refuse them.
     pub(super) refuses: Vec<OptionalField>,
 }
@@ -134,9 +141,9 @@ impl ProviderTable {
         &self.0
     }
 
-    /// Returns the provider of that name.
+    /// Returns the provider of that name, or the assistant: those are no rows, and a row of the user wins.
     pub fn find(&self, name: &str) -> Option<&Arc<ProviderRow>> {
-        self.0.iter().find(|row| &*row.name == name)
+        self.0.iter().find(|row| &*row.name == name).or_else(|| AGENT_ROWS.iter().find(|row| &*row.name == name))
     }
 
     /// Returns the variables that any row reads, each once.
@@ -155,6 +162,39 @@ impl ProviderTable {
 }
 
 impl ProviderRow {
+    /// Creates the row of an assistant. Its program knows the server and the login.
+    pub(super) fn of_agent(spec: &'static AgentSpec) -> Self {
+        Self {
+            name: spec.name.into(),
+            title: spec.title.into(),
+            default_model: Some(DEFAULT_MODEL.into()),
+            agent: Some(spec),
+            ..Self::empty(WireFormat::Chat)
+        }
+    }
+
+    /// Creates a row without facts.
+    fn empty(wire: WireFormat) -> Self {
+        Self {
+            name: "".into(),
+            title: "".into(),
+            wire,
+            key_variables: Vec::new(),
+            base_variables: Vec::new(),
+            base_url: "".into(),
+            needs_key: false,
+            taken_when_found: false,
+            key_header: wire.key_header().into(),
+            default_model: None,
+            requests_per_minute: None,
+            tokens_per_minute: None,
+            batches: false,
+            models: Vec::new(),
+            agent: None,
+            refuses: Vec::new(),
+        }
+    }
+
     /// Checks whether turns may go by message batches.
     pub fn has_batches(&self) -> bool {
         self.batches && self.wire.batch_endpoint().is_some()

@@ -170,19 +170,8 @@ fn blank(name: &str, entry: &ProviderEntry) -> Option<ProviderRow> {
     Some(ProviderRow {
         name: name.into(),
         title: name.into(),
-        wire,
-        key_variables: Vec::new(),
-        base_variables: Vec::new(),
-        base_url: "".into(),
         needs_key: entry.key_variables.as_ref().is_some_and(|names| !names.is_empty()),
-        taken_when_found: false,
-        key_header: wire.key_header().into(),
-        default_model: None,
-        requests_per_minute: None,
-        tokens_per_minute: None,
-        batches: false,
-        models: Vec::new(),
-        refuses: Vec::new(),
+        ..ProviderRow::empty(wire)
     })
 }
 

@@ -66,7 +66,7 @@ fn without_formats(schema: &mut Value) {
 }
 
 /// Converts a schema; the rows hold JSON Schemas of objects, as a test checks.
-fn object(mut schema: Value) -> Arc<JsonObject> {
+pub(super) fn object(mut schema: Value) -> Arc<JsonObject> {
     without_formats(&mut schema);
     Arc::new(match schema {
         Value::Object(fields) => fields,

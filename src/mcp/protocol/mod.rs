@@ -2,8 +2,10 @@
 //!
 //! One handler serves both protocol eras: revisions 2024-11-05 to 2025-11-25, which begin with `initialize`, and 2026-07-28, where every
 //! request is self-contained. `handler` dispatches requests to the tables, `answers` converts their plain types to the SDK's,
-//! `subscriptions` notifies clients of changes; `stdio` and `http` are the two transports; `due` keeps the first from being flooded.
+//! `subscriptions` notifies clients of changes; `stdio` and `http` are the two transports; `due` keeps the first from being flooded. `bridge`
+//! is a server of its own, for the assistant that makes a review.
 
+mod bridge;
 mod convert;
 mod handler;
 mod http;
@@ -21,6 +23,8 @@ use crate::app::{ClientConnection, Service};
 use crate::domain::secret::Secret;
 use crate::domain::text::BuildLogs;
 use handler::Handler;
+
+pub(super) use bridge::serve as serve_bridge;
 
 /// Upper bound on a message, in bytes, on either transport.
 const MAX_MESSAGE: usize = 8 << 20;
@@ -63,6 +67,9 @@ pub enum ServeError {
     /// The client and this server could not agree on a protocol version.
     #[error("the client could not be served: {0}")]
     Handshake(String),
+    /// The review of a bridge is gone.
+    #[error(transparent)]
+    Bridge(#[from] crate::app::BridgeError),
 }
 
 /// Serves until the client is gone or `stop` is set. `say` receives the address.

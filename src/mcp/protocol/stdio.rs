@@ -27,7 +27,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Serves the one client on standard input and output until it closes them.
 pub(super) async fn serve(handler: Handler, logs: BuildLogs, stop: CancellationToken) -> Result<(), ServeError> {
-    let lines = StdioTransport::start(tokio::io::stdin(), tokio::io::stdout(), logs);
+    let lines = StdioTransport::start(tokio::io::stdin(), output(), logs);
     match handler.serve_with_ct(lines, stop).await {
         Ok(running) => {
             let _: Result<QuitReason, _> = running.waiting().await;
@@ -37,6 +37,11 @@ pub(super) async fn serve(handler: Handler, logs: BuildLogs, stop: CancellationT
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
         Err(error) => Err(ServeError::Handshake(error.to_string())),
     }
+}
+
+/// Returns the standard output.
+pub(super) fn output() -> tokio::io::Stdout {
+    tokio::io::stdout()
 }
 
 /// A transport over two byte streams.

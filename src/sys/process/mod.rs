@@ -1,8 +1,9 @@
 //! Other programs: found in `PATH`, started without a shell, bounded in time and in output. Main types: [`Program`], [`Environment`].
 //!
 //! The only place that starts a child. A child gets the environment that its caller made and nothing of this process's own, has no standard
-//! input, and ends with its whole process group when the caller's [`Cancel`] says so. What its output means belongs to the caller.
+//! input unless a file is given for it, and ends with its whole process group when the caller's [`Cancel`] says so. What its output means belongs to the caller.
 
+mod background;
 #[cfg(target_os = "linux")]
 mod descendants;
 mod environment;
@@ -19,6 +20,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+pub use background::BackgroundRun;
 pub use environment::Environment;
 pub use helper::{Helper, HelperReply};
 pub use launch::{LaunchError, LaunchSession, launch};
@@ -134,8 +136,13 @@ impl Program {
 
     /// Starts it and waits until it ends. It blocks; a failure of the program itself is in the answer.
     pub fn run(&self, call: &ProcessCall, cancel: &Cancel) -> Result<ProcessOutput, ProcessError> {
+        self.run_on(call, Stdio::null(), cancel)
+    }
+
+    /// Runs it like [`Self::run`], on this standard input.
+    fn run_on(&self, call: &ProcessCall, input: Stdio, cancel: &Cancel) -> Result<ProcessOutput, ProcessError> {
         cancel.check()?;
-        let mut running = self.start(call)?;
+        let mut running = self.start(call, input)?;
         let (sender, pieces) = sync_channel(8);
         listen(running.child.stdout.take(), OutputStream::Output, &sender);
         listen(running.child.stderr.take(), OutputStream::Errors, &sender);
@@ -169,11 +176,11 @@ impl Program {
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the place")]
-    fn start(&self, call: &ProcessCall) -> Result<ChildProcess, ProcessError> {
+    fn start(&self, call: &ProcessCall, input: Stdio) -> Result<ChildProcess, ProcessError> {
         let mut command = Command::new(&self.path);
         command.args(&call.arguments).current_dir(&call.directory);
         command.env_clear().envs(call.environment.0.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its own group, so that what it starts ends with it, and so that it cannot read from the terminal.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

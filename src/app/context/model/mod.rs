@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use super::error::AppError;
 use crate::config::{ModelChoice, ResolvedSettings, Settings, Verify};
-use crate::llm::{ProviderAccess, ProviderHead, ProviderRow, ProviderTable, RateLimit, WireFormat, heads};
+use crate::llm::{AGENTS, ProviderAccess, ProviderHead, ProviderRow, ProviderTable, RateLimit, WireFormat, heads};
 
 pub use environment::ProviderEnvironment;
 
@@ -81,6 +81,18 @@ pub fn providers() -> Vec<KnownProvider> {
         KnownProvider { name: name.to_owned(), default_model, reached_by, taken_when_found }
     };
     heads().into_iter().map(known).collect()
+}
+
+/// Lists the assistants that `--agent` knows.
+pub fn agent_words() -> impl Iterator<Item = &'static str> {
+    AGENTS.iter().map(|agent| agent.word)
+}
+
+/// Returns the model that an assistant stands for: its name alone, or with a model behind a slash. `None` for an unknown one.
+pub fn agent_model(text: &str) -> Option<String> {
+    let (word, model) = text.split_once('/').map_or((text, None), |(word, model)| (word, Some(model)));
+    let agent = AGENTS.iter().find(|agent| agent.word == word || agent.name == word)?;
+    Some(model.map_or_else(|| agent.name.to_owned(), |model| format!("{}/{model}", agent.name)))
 }
 
 /// Chooses the reviewing model; `None` for the built-in rules.
