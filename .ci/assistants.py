@@ -229,7 +229,7 @@ class Script:
                 with self.dump.open("a") as file:
                     file.write(json.dumps({"path": handler.path, "tools": sorted(tools), "results": results[-1:], "body": body}) + "\n")
             # Titles and summaries are asked for without tools.
-            step = self.next(tools, results) if tools else None
+            step = (verdict(tools) if b"give_verdict" in data else self.next(tools, results)) if tools else None
             call = self.named(tools, step) if step else None
         self.send(handler, *wire.turn(body, len(results), call, "Done."))
 
@@ -325,7 +325,7 @@ class Client:
         program.write_text(f'#!/bin/sh\nexec {shlex.join(self.command())} "$@"\n')
         program.chmod(0o755)
         began = time.monotonic()
-        words = ["--target", "main", "--agent", self.word or self.name, "--verify", "none", "--format", "json"]
+        words = ["--target", "main", "--agent", self.word or self.name, "--verify", "all", "--format", "json"]
         ran = subprocess.run(
             [self.review, *words], cwd=self.project, env=self.environment(script) | self.agent_variables(script.url), stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=limit,
@@ -337,7 +337,9 @@ class Client:
         review = json.loads(ran.stdout)
         titles = [finding["title"] for finding in review["findings"]]
         check(review["outcome"] == "complete" and titles == [REPORTED["title"]], f"{self.name}: {review['outcome']}, {titles}")
-        ours = ("finish_review", "list_files", "read_diff", "read_file_part", "refute_lead", "report_finding", "search_in_files", "withdraw_finding", "write_section")
+        states = [finding["verification"]["state"] for finding in review["findings"]]
+        check(states == ["confirmed"], f"{self.name}: the second look says {states}")
+        ours = ("finish_review", "give_verdict", "list_files", "read_diff", "read_file_part", "refute_lead", "report_finding", "search_in_files", "withdraw_finding", "write_section")
         others = [tool for tool in script.offered if tool not in self.harmless and not tool.endswith(ours)]
         check(not others, f"{self.name} has tools of its own: {sorted(others)}")
         return time.monotonic() - began
@@ -523,6 +525,15 @@ REPORTED = {
     "title": "The list of the caller grows", "body": "It is another one after each call.", "severity": "high", "category": "logic", "file_path": "src/cart.py",
     "quote": "    items.append(1)", "confidence": 9,
 }
+
+
+def verdict(tools):
+    """The step of a second look, which is a session of its own."""
+    search = next((tool for tool in SEARCHES if tool in tools), None)
+    if search and not names_like(tools, "give_verdict"):
+        return search, SEARCHES[search]("give_verdict")
+    asked = [{"question": "Is it the list of the caller?", "answer": "Yes."}]
+    return "give_verdict", {"questions": asked, "verdict": "confirmed", "confidence": 9, "rationale": "`src/cart.py:2` appends to the parameter."}
 
 
 def reviewing():

@@ -57,7 +57,7 @@ fn an_assistant_reviews_with_the_tools_of_the_review_and_its_claims_are_checked(
     assert_eq!(findings.len(), 1, "the quote that stands nowhere is withheld: {review:#}");
     assert_eq!(findings[0]["title"], TITLE);
     let text = review.to_string();
-    assert!(text.contains("\"provider\":\"claude-code\"") && text.contains("its use counts on that plan"), "{text}");
+    assert!(text.contains("\"provider\":\"claude-code\"") && text.contains("counts on that plan"), "{text}");
     assert_eq!(findings[0]["verification"]["state"], "confirmed", "a second session verifies: {review:#}");
     // What it called is recorded like the turns of a model.
     program.words("replay last").ended(0);

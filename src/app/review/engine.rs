@@ -113,7 +113,7 @@ pub(in crate::app) async fn run_engine(
     let limits = limits(&subject.settings, capabilities)?;
     if let Some(agent) = chosen.row.agent {
         subject.notes.push(format!(
-            "{} reviewed with the user's login, so its use counts on that plan; what it used is not known here.",
+            "The login of {} was used, so this review counts on that plan; its tokens and cost are not known.",
             agent.title
         ));
     }

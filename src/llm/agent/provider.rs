@@ -191,7 +191,8 @@ impl AgentProvider {
                 stop: FinishReason::Done,
                 usage: TurnUsage::default(),
             }),
-            SessionEnd::Silent => Err(TurnFault::Silent { provider: self.spec.name.into(), quiet }),
+            // Another session would wait as long.
+            SessionEnd::Silent => Err(self.ended(&format!("after {} s without a call", quiet.as_secs()))),
             SessionEnd::Failed(ProcessError::TooMuch { most, .. }) => Err(self
                 .fault(format!("early: it wrote more than {most} bytes and was stopped; it may print debug output"))),
             SessionEnd::Failed(error) => Err(self.ended(&format!("early: {error}"))),

@@ -18,8 +18,8 @@ const SETTINGS: &str = "../settings.json";
 const LONGEST_CALL: u64 = 1_800;
 /// Upper bound on the settings of an assistant that are read.
 const LARGEST_SETTINGS: u64 = 1 << 20;
-/// Own tools and extensions of Codex that are switched off.
-const CODEX_OFF: [&str; 18] = [
+/// Own tools and habits of Codex that are switched off.
+const CODEX_OFF: [&str; 19] = [
     "apps",
     "browser_use",
     "browser_use_external",
@@ -36,6 +36,7 @@ const CODEX_OFF: [&str; 18] = [
     "skill_search",
     "sleep_tool",
     "tool_suggest",
+    "unbounded_connection_retries",
     "unified_exec",
     "view_image",
 ];
