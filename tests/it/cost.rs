@@ -223,7 +223,7 @@ fn what_scripted_runs_take_is_within_what_was_told_beforehand() {
         // Whoever ends at once needs no second turn.
         assert!(within && turns || made["turns"] == 1, "{rows:#?} {sent:#}");
     }
-    let head = ["| session | turns | tokens sent | told before |", "| --- | --- | --- | --- |"];
+    let head = ["| session | turns | tokens sent | estimated before |", "| --- | --- | --- | --- |"];
     let table = head.iter().map(|line| (*line).to_owned()).chain(rows).collect::<Vec<_>>().join("\n");
     kept_in_the_docs(&table);
 }

@@ -60,8 +60,11 @@ fn items_are_named_in_the_terms_of_the_field() {
     assert_eq!(words("is_told"), ["is", "told"]);
 }
 
+/// The pages of data: the text of rules, and verdicts on single findings.
+const PAGES_OF_DATA: [&str; 2] = ["rules.md", "rules-measured.md"];
+
 #[test]
-fn help_rule_titles_and_the_readme_have_no_banned_word() {
+fn help_rule_titles_and_pages_have_no_banned_word() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = |folder: &str, ending: &str| {
         let entries = std::fs::read_dir(root.join(folder)).expect("a folder");
@@ -72,10 +75,14 @@ fn help_rule_titles_and_the_readme_have_no_banned_word() {
         |path: &std::path::PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("help"));
     let help: Vec<_> = files("tests/cmd", "stdout").into_iter().filter(is_help).collect();
     let packs = files("src/rules/packs", "yml");
-    assert!(help.len() > 20 && packs.len() > 5, "the texts were not found");
+    let mut pages = files("docs", "md");
+    pages.retain(|path| !PAGES_OF_DATA.iter().any(|name| path.ends_with(name)));
+    pages.extend(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name)));
+    assert!(help.len() > 20 && packs.len() > 5 && pages.len() > 40, "the texts were not found");
     let mut faults = String::new();
-    for path in help.iter().chain(&packs).chain([&root.join("README.md")]) {
+    for path in help.iter().chain(&packs).chain(&pages) {
         let text = std::fs::read_to_string(path).expect("a text");
+        let text = if pages.contains(path) { prose(&text) } else { text };
         let only_titles = path.extension().is_some_and(|end| end == "yml");
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !only_titles || line.starts_with("title:")) {
             let mut words = line.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
@@ -85,6 +92,21 @@ fn help_rule_titles_and_the_readme_have_no_banned_word() {
         }
     }
     assert!(faults.is_empty(), "\n{faults}");
+}
+
+/// A page without its code, in blocks and in lines.
+fn prose(page: &str) -> String {
+    let mut in_block = false;
+    let mut out = String::new();
+    for line in page.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        in_block ^= is_fence;
+        if !in_block && !is_fence {
+            out.extend(line.split('`').step_by(2).flat_map(|part| [part, " "]));
+        }
+        out.push('\n');
+    }
+    out
 }
 
 #[test]

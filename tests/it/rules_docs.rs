@@ -1,4 +1,4 @@
-//! `docs/rules.md` is written from the packs. After a change that is meant: `REVIEW_REFRESH=1`.
+//! `docs/rules.md` is generated from the packs. After an intentional change: `REVIEW_REFRESH=1`.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use review_runner::rules::Packs;
 const HEAD: &str = "\
 # The built-in rules
 
-Written from the packs; `review rules list` shows them with your own and the project's, `review rules explain ID` what defines one. How to
-switch one off, give it another severity or write your own: [writing-rules.md](writing-rules.md).
+Generated from the packs; `review rules list` shows them with your own and the project's, `review rules explain ID` the definition of one. How to
+turn one off, give it another severity or write your own: [writing rules](writing-rules.md).
 
-A rule speaks up only where the change brought in what it finds, unless it says that it is about what a change takes away. *not in tests* means
-that it says nothing about code that only tests run.
+A rule reports only what the change introduced, unless it is marked *taken away*: then it is about code that the change removed. *not in tests* means
+that it ignores code that only tests run.
 ";
 
 /// No line is longer, but for those of tables.
