@@ -6,6 +6,7 @@ usage: docs.py REVIEW MDBOOK TYPOS OUT   (or `docs.py --write`: only writes docs
   docs/, since the site has nothing else.
 - Pages: docs/README.md, the index, links to each page once, in its groups; docs/SUMMARY.md, which mdbook reads, is made from it.
 - The site in OUT: mdbook says nothing but that it built it, and every link and every picture of it leads somewhere.
+- Commands: every `review …` in a page is a command of REVIEW, with flags that its help has.
 - Words: `typos` (American English; `.typos.toml` has the exceptions) over the pages, the texts for contributors, and the help of every command of REVIEW.
 
 A check that cannot fail proves nothing: copies of the pages are then spoiled, and each spoil must be found. The words that pages and help do
@@ -35,6 +36,7 @@ SPOILED = [
     ("SUMMARY.md", "(cost.md)", "(costs.md)", "docs.py --write"),
     ("getting-started.md", "# ", "![x](images/none.svg)\n\n# ", "none.svg"),
 ]
+MISCALLED = [("cost.md", "--preview ", "--preveiw ", "--preveiw"), ("doctor.md", "review doctor ", "review docter ", "docter")]
 MISSPELLED = [("cost.md", "An unknown cost", "An unkown cost", "unkown"), ("cost.md", "# Cost", "# Cost of behaviour", "behaviour")]
 
 
@@ -163,21 +165,52 @@ def spelled(typos, *paths):
     return ran.stdout.splitlines()
 
 
+def commands(text):
+    """The calls of `review` in blocks and lines of code: the line, the words, without what the shell takes."""
+    blocks = r"^ *```(?:console|sh)\n(.*?)^ *```"
+    for found in re.finditer(rf"{blocks}|(?<!`)`(?!`)(review [^`]+)`", text, re.MULTILINE | re.DOTALL):
+        lines = found[2].replace("\n", " ").splitlines() if found[2] else found[1].replace("\\\n", " ").splitlines()
+        for line in lines:
+            call = re.match(r"\s*(?:\$ )?(?:[A-Z_]+=\S+ )*review( [^#|;&<>]*|$)", line)
+            if call:
+                yield text.count("\n", 0, found.start()) + 1, call[1].split(" -- ")[0].split()
+
+
+def called(docs, helps):
+    """What is wrong with the calls in the pages: an unknown command or flag."""
+    wrong = []
+    for path in [docs.parent / name for name in ROOT[:2] if (docs.parent / name).exists()] + sorted(docs.glob("*.md")):
+        for line, words in commands(path.read_text()):
+            command = ()
+            for word in words:
+                if (*command, word) in helps:
+                    command = (*command, word)
+                else:
+                    break
+            flags = [re.match(r"--[a-z-]+|-[A-Za-z]", word) for word in words]
+            for flag in (found[0] for found in flags if found):
+                if not re.search(rf"(?<![\w-]){flag}(?![\w-])", helps[command]):
+                    wrong.append(f"{path.relative_to(docs.parent)}:{line}: {' '.join(('review', *command))} has no {flag}")
+            if words and not command and re.fullmatch(r"[a-z]{3,}", words[0]):
+                wrong.append(f"{path.relative_to(docs.parent)}:{line}: there is no review {words[0]}")
+    return wrong
+
+
 def help_texts(review, folder):
-    """Writes the short and the long help of every command, and gives how many commands there are."""
-    rest, done = [()], []
+    """Writes the short and the long help of every command, and gives the long ones."""
+    rest, done = [()], {}
     while rest:
         command = rest.pop()
         for flag in ("-h", "--help"):
             ran = subprocess.run([review, *command, flag], capture_output=True, text=True, timeout=60)
             assert ran.returncode == 0 and f"Usage: {' '.join(['review', *command])}" in ran.stdout, (command, ran.stderr)
             (folder / f"{'_'.join(('review', *command))}{flag}.txt").write_text(ran.stdout)
-        done.append(command)
+        done[command] = ran.stdout
         _, _, after = ran.stdout.partition("\nUsage: ")
         for name in re.findall(r"^  ([a-z][a-z-]+)(?:, [a-z-]+)?(?:  .*)?$", after.partition("\nOptions:")[0].partition("\nArguments:")[0], re.MULTILINE):
             if name not in ("help", "review") and (*command, name) not in [*done, *rest]:
                 rest.append((*command, name))
-    return len(done)
+    return done
 
 
 def everything(mdbook, docs, out):
@@ -205,8 +238,9 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary).resolve()
         (folder / "help").mkdir()
-        commands = help_texts(review, folder / "help")
-        assert commands > 30, f"only {commands} commands were found in the help"
+        helps = help_texts(review, folder / "help")
+        assert len(helps) > 30, f"only {len(helps)} commands were found in the help"
+        wrong += called(docs, helps)
         wrong += spelled(typos, docs, *(TOP / name for name in ROOT), folder / "help")
         if wrong:
             print("\n".join(wrong))
@@ -214,11 +248,14 @@ def main():
         for name, before, after, word in SPOILED:
             said = everything(mdbook, spoil(folder, name, before, after), folder / "site")
             assert any(word in line for line in said), f"{before!r} as {after!r} in docs/{name} was not found: {said}"
+        for name, before, after, word in MISCALLED:
+            said = called(spoil(folder, name, before, after), helps)
+            assert any(word in line for line in said), f"{after!r} in docs/{name} was not found: {said}"
         for name, before, after, word in MISSPELLED:
             said = spelled(typos, spoil(folder, name, before, after))
             assert any(word in line for line in said), f"{after!r} in docs/{name} was not found: {said}"
     pages = len(list(docs.glob("*.md"))) - 1
-    print(f"{pages} pages and the site of them: every link leads somewhere; the help of {commands} commands is spelled right; {len(SPOILED) + len(MISSPELLED)} spoils were seen")
+    print(f"{pages} pages and the site of them: every link leads somewhere; the help of {len(helps)} commands is spelled right; {len(SPOILED + MISCALLED + MISSPELLED)} spoils were seen")
 
 
 if __name__ == "__main__":
