@@ -13,8 +13,8 @@ pub(super) struct SecretAdded;
 static INFO: CheckInfo = CheckInfo {
     name: "general/secret-added",
     title: "Secret leaked into the code",
-    message: "Once it is committed, whoever can read the repository, or any later copy of its history, can use it. Revoke a \
-              secret that was committed or shared, and read the new one from the environment or a secret store.",
+    message: "Whoever can read the repository, now or in any later copy of its history, can use it. If it was ever committed, \
+              revoke it. Read the new one from the environment or a secret store.",
     severity: Severity::Critical,
     category: Category::Security,
     cwe: Some("CWE-798"),
