@@ -47,6 +47,7 @@ pub use findings::dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
 pub use findings::open::{OpenedReport, open_report};
 pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
 pub use inspect::models::{ModelsAsk, models};
+pub use inspect::pager::Pager;
 pub use inspect::rules::{RulesError, explain_rule, list_rules, test_rules};
 pub use inspect::tool_call::{ManualToolCall, call_tool};
 pub use post::artefact::{ArtefactError, ExpectedArtefact, expected_artefact, post_artefact};

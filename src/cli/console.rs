@@ -6,11 +6,16 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::app::TerminalInfo;
+use crate::app::{Pager, TerminalInfo};
 use crate::config::Colour;
 use crate::domain::batch::BatchEvent;
 use crate::domain::text::{BuildLogs, CommandEscaper, Syntax, mask};
 use crate::present::progress::{ProgressDisplay, ProgressMode};
+use crate::present::{PageKind, count_rows};
+
+/// The columns of a page, whatever a terminal says.
+const MIN_WIDTH: usize = 40;
+const MAX_WIDTH: usize = 1_000;
 
 /// The environment of this process: terminals, colour settings, build logs.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact about the process, not a state")]
@@ -18,6 +23,8 @@ use crate::present::progress::{ProgressDisplay, ProgressMode};
 pub(super) struct Console {
     /// Columns of the terminal; 80 without one.
     pub(super) width: usize,
+    /// Rows of the terminal, if there is one that scrolls and no build service watches.
+    height: Option<usize>,
     stderr_is_terminal: bool,
     pub(super) stdout_is_terminal: bool,
     no_colour: bool,
@@ -30,12 +37,11 @@ impl Console {
     pub(super) fn of_this_process() -> Self {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let stdout_is_terminal = io::stdout().is_terminal();
+        let size = terminal_size::terminal_size().filter(|_| stdout_is_terminal);
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == OsString::from("dumb"));
         Self {
-            width: if stdout_is_terminal {
-                terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0)).clamp(40, 100)
-            } else {
-                80
-            },
+            width: size.map_or(80, |(width, _)| usize::from(width.0)).clamp(MIN_WIDTH, MAX_WIDTH),
+            height: size.map(|(_, height)| usize::from(height.0)).filter(|_| !dumb && !set("CI")),
             stderr_is_terminal: io::stderr().is_terminal(),
             stdout_is_terminal,
             // https://no-color.org: present and not empty.
@@ -92,6 +98,23 @@ impl Console {
         }
     }
 
+    /// Returns the kind of page on standard output.
+    pub(super) fn page_kind(&self) -> PageKind {
+        if self.stdout_is_terminal { PageKind::Screen } else { PageKind::File }
+    }
+
+    /// Writes a report for people: in the user's pager if it is longer than the screen and `paged` allows it.
+    pub(super) fn write_report(&self, paged: bool, render: impl Fn(PageKind) -> Vec<u8>) -> io::Result<()> {
+        let bytes = render(self.page_kind());
+        let height = self.height.filter(|_| paged && !self.logs.is_any_detected());
+        let is_long = height.is_some_and(|height| count_rows(&bytes, self.width) >= height);
+        let pager = if is_long { Pager::of_user() } else { None };
+        if pager.is_some_and(|pager| pager.show(&render(PageKind::Pager))) {
+            return Ok(());
+        }
+        self.write_data(&bytes, Syntax::Plain)
+    }
+
     /// Returns standard output, for lines of JSON that are written during a run.
     pub(super) fn stdout_stream(&self) -> EscapedStream<io::Stdout> {
         EscapedStream { out: io::stdout(), spelling: CommandEscaper::new(self.logs, Syntax::Json) }
@@ -105,6 +128,16 @@ impl Console {
     /// Starts the progress display of a batch.
     pub(super) fn batch_progress(&self, quiet: bool) -> ProgressDisplay<BatchEvent> {
         ProgressDisplay::start_batch(self.progress_mode(quiet), self.stderr_stream())
+    }
+
+    /// Starts the display of a review: without a terminal only what changes its result, unless it is verbose.
+    pub(super) fn review_progress(&self, quiet: bool, verbose: bool) -> ProgressDisplay {
+        let mode = match self.progress_mode(quiet) {
+            ProgressMode::Lines if !verbose => ProgressMode::Notices,
+            ProgressMode::Bar if verbose => ProgressMode::Lines,
+            mode => mode,
+        };
+        ProgressDisplay::start(mode, self.stderr_stream())
     }
 
     fn progress_mode(&self, quiet: bool) -> ProgressMode {

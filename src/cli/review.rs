@@ -15,6 +15,7 @@ use crate::app::{
 use crate::config::Colour;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::request::{ReviewRequest, ReviewScope};
+use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::domain::text::strip_line;
 use crate::present::delivery;
@@ -70,11 +71,11 @@ fn make_and_show(
     console: &Console,
     display: Option<&Arc<ReviewDisplay>>,
 ) -> Result<(FinishedReview, ExitCode), AppError> {
-    let quiet = args.quiet;
+    let (quiet, paged) = (args.quiet, !args.no_pager);
     let window = display.map(|display| Arc::clone(display) as Arc<dyn EventSink>);
     if !args.events {
         let finished = make_review(args, console, window.into_iter().collect())?;
-        let code = show(&finished, quiet, console)?;
+        let code = show(&finished, quiet, paged, console)?;
         return Ok((finished, code));
     }
     let events = Arc::new(EventStream::start(console.stdout_stream())?);
@@ -104,7 +105,7 @@ fn make_and_show(
 /// Prints a preview of the review without making it.
 fn preview(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     let around = ProcessEnv::of_this_process()?;
-    let progress = Arc::new(console.progress(args.quiet));
+    let progress = Arc::new(console.review_progress(args.quiet, args.verbose));
     let sink: Arc<dyn EventSink> = progress.clone();
     let cancel = Cancel::never();
     let as_json = args.format.as_deref() == Some("json");
@@ -159,7 +160,7 @@ fn make_review(
     let flags = args.overrides();
     let post = args.post.options();
     let around = ProcessEnv::of_this_process()?;
-    let progress = Arc::new(console.progress(args.quiet));
+    let progress = Arc::new(console.review_progress(args.quiet, args.verbose));
     listeners.insert(0, progress.clone());
     let sink: Arc<dyn EventSink> = Arc::new(FanOut(listeners));
     let cancel = Cancel::never();
@@ -193,7 +194,7 @@ fn make_review(
     ended
 }
 
-fn show(finished: &FinishedReview, quiet: bool, console: &Console) -> Result<ExitCode, AppError> {
+fn show(finished: &FinishedReview, quiet: bool, paged: bool, console: &Console) -> Result<ExitCode, AppError> {
     let FinishedReview { delivered, posted } = finished;
     let settings = &delivered.settings;
     if let Some(PostOutcome::Dry(dry)) = posted {
@@ -203,11 +204,27 @@ fn show(finished: &FinishedReview, quiet: bool, console: &Console) -> Result<Exi
     }
     let options =
         RenderOptions { fail_on: settings.fail_on, ..render_options(console, settings.colour, delivered.root.clone()) };
-    if let Some(presenter) = presenter(&settings.format) {
-        console.write_data(&(presenter.render)(&delivered.review, &options), presenter.syntax)?;
-    }
+    write_review(&delivered.review, &settings.format, &options, paged, console)?;
     print_notes(finished, quiet, console);
     Ok(ExitCode::from(delivered.exit_code()))
+}
+
+/// Writes a review to standard output in a format; only the one for people is paged.
+pub(super) fn write_review(
+    review: &Review,
+    format: &str,
+    options: &RenderOptions,
+    paged: bool,
+    console: &Console,
+) -> Result<(), AppError> {
+    match presenter(format) {
+        Some(presenter) if presenter.name == "terminal" => {
+            let render = |kind| (presenter.render)(review, &RenderOptions { kind, ..options.clone() });
+            Ok(console.write_report(paged, render)?)
+        }
+        Some(presenter) => Ok(console.write_data(&(presenter.render)(review, options), presenter.syntax)?),
+        None => Ok(()),
+    }
 }
 
 /// Prints notes to standard error.
@@ -245,7 +262,7 @@ pub(super) fn render_options(console: &Console, colour: Colour, root: Option<std
             Some(root) if console.links(colour) => LinkStyle::Osc8 { root },
             _ => LinkStyle::None,
         },
-        fail_on: None,
-        why: false,
+        kind: console.page_kind(),
+        ..RenderOptions::default()
     }
 }

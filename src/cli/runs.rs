@@ -7,11 +7,11 @@ use clap::Args;
 
 use super::args::format_names;
 use super::console::Console;
-use super::review::render_options;
+use super::review::{render_options, write_review};
 use crate::app::{self, AppError, ProcessEnv};
 use crate::config::Colour;
 use crate::domain::text::count_noun;
-use crate::present::{RenderOptions, Syntax, presenter, runs};
+use crate::present::{RenderOptions, Syntax, runs};
 
 #[derive(Debug, Args)]
 pub(super) struct RunListArgs {}
@@ -24,6 +24,9 @@ pub(super) struct RunShowArgs {
     /// The format
     #[arg(long, value_name = "FORMAT", value_parser = format_names(), default_value = "terminal")]
     format: String,
+    /// Do not use a pager
+    #[arg(long)]
+    no_pager: bool,
     /// Show also why the verification judged a finding as it did (terminal and markdown)
     #[arg(long)]
     why: bool,
@@ -34,10 +37,9 @@ pub(super) struct RunPruneArgs {}
 
 pub(super) fn show(args: &RunShowArgs, console: &Console) -> Result<ExitCode, AppError> {
     let review = app::show(&ProcessEnv::of_this_process()?, &args.run, Path::new("."))?;
-    let options = RenderOptions { why: args.why, ..render_options(console, Colour::Auto, None) };
-    if let Some(presenter) = presenter(&args.format) {
-        console.write_data(&(presenter.render)(&review, &options), presenter.syntax)?;
-    }
+    let names_run = args.run != "last";
+    let options = RenderOptions { why: args.why, names_run, ..render_options(console, Colour::Auto, None) };
+    write_review(&review, &args.format, &options, !args.no_pager, console)?;
     Ok(ExitCode::SUCCESS)
 }
 

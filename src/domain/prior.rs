@@ -69,6 +69,14 @@ pub struct NearbyPlace {
     pub lines: Option<LineRange>,
 }
 
+/// The beginning of the note on the review that another one was compared with.
+pub const COMPARED: &str = "Compared with the review";
+
+/// Checks whether a note only names the review compared with.
+pub fn is_reference(note: &str) -> bool {
+    note.starts_with(COMPARED)
+}
+
 /// The review that another one was compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComparedReview {

@@ -87,12 +87,16 @@ pub(crate) fn nothing(review: &Review) -> String {
 /// Checks whether a review may be shown as a pass: the whole change was reviewed, by more than text checks, and nothing is left to do, was left out or
 /// is not shown. Whatever its receipt notes counts as left out.
 pub(crate) fn is_clean(review: &Review) -> bool {
+    is_clean_but_notes(review) && review.coverage.notes.is_empty()
+}
+
+/// Checks the same, but for the notes.
+pub(super) fn is_clean_but_notes(review: &Review) -> bool {
     let coverage = &review.coverage;
     review.outcome == ReviewOutcome::Complete
         && review.unresolved().next().is_none()
         && closing(review).is_empty()
         && describe_not_shown(review).is_none()
-        && coverage.notes.is_empty()
         && coverage.limits_hit.is_empty()
         && coverage.files.iter().any(|file| matches!(file.state, CoverageState::Reviewed | CoverageState::Checked))
         && coverage.files.iter().all(|file| file.state != CoverageState::Truncated)
@@ -175,7 +179,7 @@ fn has_text_checks_only(review: &Review) -> bool {
     review.coverage.files.iter().all(|file| matches!(file.state, CoverageState::TextOnly | CoverageState::Skipped))
 }
 
-fn count_reviewed(review: &Review) -> usize {
+pub(super) fn count_reviewed(review: &Review) -> usize {
     review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count()
 }
 
@@ -193,7 +197,8 @@ pub(crate) fn reviewer(review: &Review) -> String {
     format!("{verb} {}", engine(&review.provenance))
 }
 
-fn engine(provenance: &ReviewProvenance) -> String {
+/// Names the engine, its models and their cost.
+pub(super) fn engine(provenance: &ReviewProvenance) -> String {
     let mut parts = vec![match provenance.engine {
         Engine::Rules => "the built-in rules (no model)".to_owned(),
         Engine::Model if !provenance.answered.is_empty() => {
@@ -276,15 +281,20 @@ pub(crate) fn size(change: &ChangeSet) -> Vec<String> {
 
 /// Names the change: `main → feature (3f2a9c1d00)`.
 pub(crate) fn change_names(change: &ChangeSet) -> String {
-    let head = change.head.map(|id| id.short());
-    let (name, id) = match (change.head_name.is_empty(), head) {
-        (false, Some(id)) if id.starts_with(&change.head_name) || change.head_name.starts_with(&id) => {
-            (id, String::new())
-        }
-        (false, id) => (change.head_name.clone(), id.map(|id| format!(" ({id})")).unwrap_or_default()),
-        (true, id) => (id.unwrap_or_else(|| "(no commit)".to_owned()), String::new()),
-    };
+    let name = head_name(change);
+    let id = change.head.map(|id| id.short()).filter(|id| *id != name);
+    let id = id.map(|id| format!(" ({id})")).unwrap_or_default();
     format!("{} → {name}{id}", change.target)
+}
+
+/// Names the head: a branch, or the short form of a commit.
+pub(super) fn head_name(change: &ChangeSet) -> String {
+    let (name, id) = (&change.head_name, change.head.map(|id| id.short()));
+    match id {
+        Some(id) if name.is_empty() || id.starts_with(name) || name.starts_with(&id) => id,
+        None if name.is_empty() => "(no commit)".to_owned(),
+        _ => name.clone(),
+    }
 }
 
 /// Returns the name and title of the change's pull request.
@@ -354,7 +364,7 @@ pub(crate) fn place_note(anchor: &Anchor) -> &'static str {
     }
 }
 
-fn by_severity(counts: impl Iterator<Item = (Severity, usize)>) -> String {
+pub(super) fn by_severity(counts: impl Iterator<Item = (Severity, usize)>) -> String {
     let parts: Vec<String> =
         counts.filter(|(_, count)| *count > 0).map(|(severity, count)| format!("{count} {severity}")).collect();
     parts.join(", ")

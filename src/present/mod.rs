@@ -1,7 +1,7 @@
 //! Outputs: each file renders a [`Review`] for one surface, and does nothing else.
 //!
 //! Main type: [`Presenter`]; the table is [`PRESENTERS`]. A new output is one file with a `PRESENTER` and one line in the table. Texts that
-//! several outputs share are in `digest` (the verdict, the receipt), `patch` (quotes and suggestions as a small diff) and `report`
+//! several outputs share are in `digest` (the verdict, the receipt), `patch` (quotes and suggestions as a small diff), `matched` (the part of a line that a finding is about) and `report`
 //! (findings for programs that read linter reports). [`brief()`] is a review in a few lines, [`progress`] shows a run in progress to a
 //! person, [`events`] reports it to a program, [`runs`] lists saved runs, [`presented`] lays out a presented document, [`suggestion_diff`] draws
 //! the change of applied suggestions, [`model_list`], [`rule_list`] and [`guideline_list`] list what their names say, [`doctor`] renders the report of `review doctor`, [`editor`] that of `review editor probe`, [`live`] a review that is being made, [`batch`] the outcome of many reviews. Nothing here decides the
@@ -26,6 +26,7 @@ pub mod json;
 mod junit;
 pub mod live;
 mod markdown;
+mod matched;
 pub mod model_list;
 pub(crate) mod patch;
 pub mod presented;
@@ -38,6 +39,7 @@ mod report;
 pub mod rule_list;
 pub mod runs;
 mod sarif;
+mod short;
 pub mod suggestion_diff;
 mod terminal;
 
@@ -70,6 +72,7 @@ pub struct Presenter {
 /// Every output format; the first is the default.
 pub const PRESENTERS: &[Presenter] = &[
     terminal::PRESENTER,
+    short::PRESENTER,
     markdown::PRESENTER,
     html::PRESENTER,
     json::PRESENTER,
@@ -95,6 +98,21 @@ pub struct RenderOptions {
     pub fail_on: Option<Severity>,
     /// `true` to show why the verification judged a finding as it did, for outputs for people.
     pub why: bool,
+    /// The kind of page that people read.
+    pub kind: PageKind,
+    /// `true` if commands that a page names must name the run, since it is not the newest.
+    pub names_run: bool,
+}
+
+/// The kind of page that people read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageKind {
+    /// A file or a pipe: the worst first, and nothing is cut to a width.
+    File,
+    /// A terminal that scrolls: the worst last, where the eye is.
+    Screen,
+    /// A pager, which begins at the top: the worst first.
+    Pager,
 }
 
 /// The form of links to places.
@@ -113,10 +131,23 @@ pub enum LinkStyle {
 pub const MIN_WIDTH: usize = 40;
 
 impl Default for RenderOptions {
-    /// 80 columns, no colors, no links, no gate, no rationales.
+    /// A file of 80 columns, no colors, no links, no gate, no rationales.
     fn default() -> Self {
-        Self { width: 80, colour: false, links: LinkStyle::None, fail_on: None, why: false }
+        Self {
+            width: 80,
+            colour: false,
+            links: LinkStyle::None,
+            fail_on: None,
+            why: false,
+            kind: PageKind::File,
+            names_run: false,
+        }
     }
+}
+
+/// Counts the rows of a screen that a page takes.
+pub fn count_rows(page: &[u8], width: usize) -> usize {
+    terminal::count_rows(page, width)
 }
 
 /// Returns the names of all outputs.

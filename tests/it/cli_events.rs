@@ -35,7 +35,7 @@ fn lines(ran: &Ran) -> Vec<Value> {
 fn a_stream_tells_the_stages_and_ends_with_the_review() {
     let (_repo, program) = branch();
     let file = program.home("review.json");
-    let line = format!("--target main --events --fail-on medium --output json={}", file.display());
+    let line = format!("--target main --verbose --events --fail-on medium --output json={}", file.display());
     let ran = program.words(&line).ended(1);
     let lines = lines(&ran);
     let stages: Vec<&str> =

@@ -445,13 +445,9 @@ fn a_patch_has_none_and_the_disk_is_read_where_it_is_asked_for() {
 }
 
 #[test]
-fn the_rules_have_no_use_for_them_and_say_so() {
+fn the_rules_have_no_use_for_them_and_say_so_of_a_change_of_them() {
     let ran = Program::in_folder(project().root()).words("--target main --no-model");
-    assert!(
-        ran.stderr.contains("the built-in rules do not read the project's guidelines (AGENTS.md, CLAUDE.md"),
-        "{}",
-        ran.stderr
-    );
+    assert!(!ran.stderr.contains("guidelines"), "{}", ran.stderr);
     assert!(!ran.text().contains("touches the project's guidelines"), "{}", ran.text());
     let ran = Program::in_folder(with(&[]).root()).words("--target main --no-model");
     assert!(!ran.stderr.contains("guidelines"), "{}", ran.stderr);

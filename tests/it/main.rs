@@ -111,6 +111,7 @@ mod replay_engine;
 mod rules_docs;
 mod rules_of_a_change;
 mod rules_trust;
+mod screens;
 mod second_look;
 mod second_look_limits;
 mod secrets;

@@ -8,7 +8,7 @@ use crate::support::posting::{Desk, bad, good, many};
 #[test]
 fn a_review_is_posted_as_one_review_with_its_comments_and_one_summary() {
     let desk = Desk::new(&[("a.py", format!("{}{}", bad("one"), bad("two"))), ("b.py", good("three"))]);
-    let ran = desk.review_and_post("").ended(0);
+    let ran = desk.review_and_post("--verbose").ended(0);
     assert!(ran.stderr.contains("octo/demo#7: 2 posted"), "{}", ran.stderr);
     let place = |words: &str| ran.stderr.find(words).unwrap_or_else(|| panic!("{words}: {}", ran.stderr));
     assert!(place("writing the outputs") < place("at work on the pull request"));

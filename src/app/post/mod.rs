@@ -17,7 +17,6 @@ use serde_json::Value;
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::forge::ForgeEnvironment;
-use crate::app::prepare::previous;
 use crate::app::review::deliver::DeliveredReview;
 use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, ReviewStage};
@@ -227,7 +226,7 @@ fn drop_fixed(review: &Review) -> Review {
     let mut told = review.clone();
     if let Some(previous) = &review.coverage.previous {
         // Another run with the same findings changes nothing on the page.
-        told.coverage.notes.retain(|note| !previous::is_reference(note));
+        told.coverage.notes.retain(|note| !crate::domain::prior::is_reference(note));
         let is_told = |id: &FindingId| review.outcome == ReviewOutcome::Complete && previous.disproved.contains(id);
         told.findings.retain(|finding| match finding.status {
             FindingStatus::Fixed => is_told(&finding.id),

@@ -228,7 +228,7 @@ pub(in crate::app) async fn gather_inputs(
         subject.reports = sarif::read(&leads, &request, &subject)?;
         subject.reports.0.extend(checks::run_checks(&checks, &subject, &around, &*told)?);
         let instructions = instructions::load(&request, &subject, whose)?;
-        let guidelines = guidelines::begin(&mut subject, from_worktree, is_model, &*told)?;
+        let guidelines = guidelines::begin(&mut subject, from_worktree, is_model)?;
         let folder = subject.settings.prompts.as_deref();
         let prompts = is_model.then(|| prompts::load(folder)).transpose()?;
         let contents = match &request.scope {

@@ -381,9 +381,15 @@ pub(super) struct ReviewArgs {
     /// Colour the output: auto, always or never
     #[arg(long, visible_alias = "color", value_name = "WHEN", value_parser = values::colour(), ignore_case = true, hide_possible_values = true, help_heading = "Output")]
     pub(super) colour: Option<String>,
+    /// Do not use a pager for a report that is longer than the screen
+    #[arg(long, help_heading = "Output")]
+    pub(super) no_pager: bool,
     /// Print only errors on standard error
     #[arg(short, long, help_heading = "Output")]
     pub(super) quiet: bool,
+    /// Print each step on standard error
+    #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
+    pub(super) verbose: bool,
 }
 
 pub(super) fn format_names() -> clap::builder::PossibleValuesParser {

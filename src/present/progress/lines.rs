@@ -25,6 +25,18 @@ impl<W: Write> LineProgress<W> {
         Self { out, started: Instant::now(), stage: None, counts: None, turns: TurnProgress::default() }
     }
 
+    /// Records an event for the next heartbeat.
+    fn record(&mut self, event: &Event) {
+        self.turns.update(event);
+        match event {
+            Event::Stage { stage } => (self.stage, self.counts) = (Some(*stage), None),
+            Event::Progress { stage, done, total } => {
+                (self.stage, self.counts) = (Some(*stage), Some((*done, *total)));
+            }
+            _ => {}
+        }
+    }
+
     fn line(&mut self, text: &str) {
         // A closed stderr cannot be reported.
         let _ = writeln!(self.out, "review: {text}");
@@ -33,18 +45,11 @@ impl<W: Write> LineProgress<W> {
 
 impl<W: Write> ProgressSurface for LineProgress<W> {
     fn show_event(&mut self, event: Event) -> bool {
-        self.turns.update(&event);
+        self.record(&event);
         match event {
             Event::Stage { stage } => {
-                self.stage = Some(stage);
-                self.counts = None;
                 self.line(describe_stage(stage));
                 true
-            }
-            Event::Progress { stage, done, total } => {
-                self.stage = Some(stage);
-                self.counts = Some((done, total));
-                false
             }
             Event::Notice { text } | Event::Warning { text } => {
                 self.line(&strip_line(&text));
@@ -90,7 +95,7 @@ impl<W: Write> ProgressSurface for LineProgress<W> {
                 true
             }
             // Shown in the line of the next turn, or of the next heartbeat.
-            Event::Answering { .. } | Event::Call { .. } | Event::Spent { .. } => false,
+            Event::Progress { .. } | Event::Answering { .. } | Event::Call { .. } | Event::Spent { .. } => false,
         }
     }
 
@@ -129,5 +134,29 @@ impl<W: Write> ProgressSurface for WarningProgress<W> {
 
     fn end(&mut self) {
         let _ = self.0.flush();
+    }
+}
+
+/// Writes what a person should know, and now and then that the run is alive.
+pub(super) struct NoticeProgress<W>(pub(super) LineProgress<W>);
+
+impl<W: Write> ProgressSurface for NoticeProgress<W> {
+    fn show_event(&mut self, event: Event) -> bool {
+        let lines = &mut self.0;
+        match event {
+            Event::Notice { .. } | Event::Warning { .. } | Event::Retry { .. } => lines.show_event(event),
+            _ => {
+                lines.record(&event);
+                false
+            }
+        }
+    }
+
+    fn show_heartbeat(&mut self) {
+        self.0.show_heartbeat();
+    }
+
+    fn end(&mut self) {
+        self.0.end();
     }
 }

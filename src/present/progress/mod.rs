@@ -19,7 +19,7 @@ pub use self::turns::TurnProgress;
 
 use self::bar::BarProgress;
 use self::batch::{BatchBars, BatchLines, BatchWarnings};
-use self::lines::{LineProgress, WarningProgress};
+use self::lines::{LineProgress, NoticeProgress, WarningProgress};
 use crate::domain::batch::{BatchEvent, BatchEventSink};
 use crate::domain::event::{Event, EventSink, ReviewStage};
 
@@ -30,6 +30,8 @@ pub enum ProgressMode {
     Bar,
     /// A line for each stage, turn and finding, and one at intervals, so that the run does not look dead.
     Lines,
+    /// Only what a person should know: notices, warnings and retries; and a line at long intervals.
+    Notices,
     /// Only [`Event::Warning`]s.
     Quiet,
 }
@@ -49,6 +51,8 @@ impl ProgressMode {
 const QUEUE: usize = 1024;
 /// Maximum silence of [`ProgressMode::Lines`].
 const HEARTBEAT: Duration = Duration::from_secs(10);
+/// Maximum silence of [`ProgressMode::Notices`].
+const LONG_HEARTBEAT: Duration = Duration::from_mins(1);
 /// Interval between redraws of a bar.
 const TICK: Duration = Duration::from_millis(120);
 
@@ -64,6 +68,7 @@ impl ProgressDisplay {
         match mode {
             ProgressMode::Quiet => Self::on(WarningProgress(stderr), HEARTBEAT),
             ProgressMode::Lines => Self::on(LineProgress::new(stderr), HEARTBEAT),
+            ProgressMode::Notices => Self::on(NoticeProgress(LineProgress::new(stderr)), LONG_HEARTBEAT),
             ProgressMode::Bar => Self::on(BarProgress::new(stderr), TICK),
         }
     }
@@ -74,7 +79,7 @@ impl ProgressDisplay<BatchEvent> {
     pub fn start_batch(mode: ProgressMode, stderr: impl Write + Send + 'static) -> Self {
         match mode {
             ProgressMode::Quiet => Self::on(BatchWarnings(stderr), HEARTBEAT),
-            ProgressMode::Lines => Self::on(BatchLines::new(stderr), HEARTBEAT),
+            ProgressMode::Lines | ProgressMode::Notices => Self::on(BatchLines::new(stderr), HEARTBEAT),
             ProgressMode::Bar => Self::on(BatchBars::new(stderr), TICK),
         }
     }
@@ -286,6 +291,29 @@ mod tests {
         progress.emit(Event::Warning { text: "code goes to\nsomebody".to_owned() });
         progress.finish();
         assert_eq!(seen.iter().collect::<Vec<_>>(), ["review: code goes to somebody"]);
+    }
+
+    #[test]
+    fn without_verbosity_only_what_a_person_should_know_is_shown() {
+        let (lines, seen) = channel();
+        let tap = LineTap { lines, line: Vec::new() };
+        let progress = ProgressDisplay::on(NoticeProgress(LineProgress::new(tap)), NEVER);
+        for event in [
+            Event::Stage { stage: ReviewStage::Review },
+            Event::Turn { turn: 1, most: 40 },
+            Event::Notice { text: "using origin/main".to_owned() },
+            Event::Retry { turn: 1, attempt: 2, wait_ms: 4_000, reason: "busy".to_owned() },
+            Event::SecondLook { done: 1, of: 2 },
+            Event::Warning { text: "code goes to x".to_owned() },
+        ] {
+            progress.emit(event);
+        }
+        progress.finish();
+        let lines: Vec<String> = seen.iter().collect();
+        assert_eq!(
+            lines,
+            ["review: using origin/main", "review: turn 1: attempt 2 in 4 s: busy", "review: code goes to x"]
+        );
     }
 
     #[test]

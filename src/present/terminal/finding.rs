@@ -1,76 +1,216 @@
-//! One finding on a page: title, place, effect, code, and further facts.
+//! Findings on a page: equal ones are one group, with their text once and their places listed. Main items: [`FindingGroup`], [`draw`].
 
-use anstyle::Style;
+use std::collections::HashMap;
 
-use super::page::{TerminalPage, expand_tabs, fit, plain};
-use super::{BAD, BOLD, DIM, GOOD};
-use crate::domain::finding::{Anchor, Finding, FindingStatus, OriginKind};
+use super::code;
+use super::page::TerminalPage;
+use super::{DIM, INDENT, severity_style};
+use crate::domain::finding::{Anchor, Finding, FindingStatus, OriginKind, Severity};
 use crate::domain::place::DiffSide;
 use crate::present::digest;
-use crate::present::patch::{self, DiffMark, DiffRow};
+use crate::present::matched::{other_place, place_with_column};
 
-/// Number of code lines shown for one finding.
-const CODE_LINES: usize = 20;
-/// Number of further places named for one finding.
-const ALSO: usize = 5;
-const INDENT: usize = 4;
+/// Maximum number of further places that are listed.
+const PLACES: usize = 20;
+/// The fewest characters of an id in a command.
+const SHORT_ID: usize = 6;
+/// Maximum number of ids in one command.
+const IDS: usize = 4;
 
-/// Draws the finding under its number in this output.
-pub(super) fn draw(page: &mut TerminalPage<'_>, number: usize, finding: &Finding, why: bool) {
-    page.wrapped(&format!("{number:>2}  "), &" ".repeat(INDENT), title(finding), BOLD);
-    if let Some(anchor) = finding.anchors.first() {
-        place(page, "", anchor);
-    }
-    let others = finding.anchors.len() - finding.anchors.len().min(1);
-    for anchor in finding.anchors.iter().skip(1).take(ALSO) {
-        place(page, "also ", anchor);
-    }
-    if others > ALSO {
-        page.wrapped("    ", "    ", &format!("and {} more places; --format json lists all", others - ALSO), DIM);
-    }
-    if !finding.body.trim().is_empty() {
-        page.blank();
-        page.prose(INDENT, &finding.body);
-    }
-    code(page, finding);
-    if let Some(rationale) = digest::rationale(finding).filter(|_| why) {
-        page.blank();
-        page.prose(INDENT, &rationale);
-    }
-    page.blank();
-    page.parts(INDENT, &small_print(finding), DIM);
+/// Findings that differ only in their places; the first determines where they are shown.
+pub(super) struct FindingGroup<'r> {
+    pub(super) first: &'r Finding,
+    pub(super) others: Vec<&'r Finding>,
 }
 
-/// Draws the finding as one line: severity, title, place, mark and id.
-pub(super) fn draw_line(page: &mut TerminalPage<'_>, number: usize, finding: &Finding) {
-    let mut parts: Vec<String> = finding.anchors.first().map(digest::place).into_iter().collect();
-    parts.extend(finding.describe_mark());
-    parts.extend(status(finding));
-    parts.push(format!("id {}", finding.id));
-    let text = format!("{}: {} ({})", finding.severity, title(finding), parts.join(", "));
-    page.wrapped(&format!("{number:>2}  "), &" ".repeat(INDENT), &text, Style::new());
+/// The text of a finding, by which equal ones are found.
+#[derive(PartialEq, Eq, Hash)]
+struct FindingText<'r> {
+    severity: Severity,
+    title: &'r str,
+    body: &'r str,
+    origin: &'r str,
+    status: FindingStatus,
+    mark: Option<String>,
+    /// A suggestion is shown with the lines that it replaces.
+    suggestion: Option<(&'r str, Option<&'r str>)>,
+}
+
+/// Groups findings, in the order of the first of each group.
+pub(super) fn group<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<FindingGroup<'r>> {
+    let mut groups: Vec<FindingGroup<'r>> = Vec::new();
+    let mut known: HashMap<FindingText<'r>, usize> = HashMap::new();
+    for finding in findings {
+        let quote = finding.anchors.first().map(|anchor| anchor.quote.as_str());
+        let text = FindingText {
+            severity: finding.severity,
+            title: &finding.title,
+            body: split_related(finding).0,
+            origin: &finding.origin.name,
+            status: finding.status,
+            mark: finding.describe_mark(),
+            suggestion: finding.suggestion.as_ref().map(|suggestion| (suggestion.replacement.as_str(), quote)),
+        };
+        let index = *known.entry(text).or_insert(groups.len());
+        match groups.get_mut(index) {
+            Some(group) => group.others.push(finding),
+            None => groups.push(FindingGroup { first: finding, others: Vec::new() }),
+        }
+    }
+    groups
+}
+
+/// The shortest ids that commands accept: unique prefixes among the findings of a review.
+pub(super) struct ShortIds<'r>(HashMap<&'r str, &'r str>);
+
+impl<'r> ShortIds<'r> {
+    pub(super) fn of(findings: &'r [Finding]) -> Self {
+        let mut ids: Vec<&str> = findings.iter().map(|finding| finding.id.0.as_str()).collect();
+        ids.sort_unstable();
+        let shared = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+        let short = ids.iter().enumerate().map(|(index, id)| {
+            let before = index.checked_sub(1).and_then(|before| ids.get(before)).map_or(0, |other| shared(id, other));
+            let after = ids.get(index + 1).map_or(0, |other| shared(id, other));
+            (*id, id.get(..SHORT_ID.max(before.max(after) + 1)).unwrap_or(id))
+        });
+        Self(short.collect())
+    }
+
+    pub(super) fn short(&self, finding: &'r Finding) -> &'r str {
+        self.0.get(finding.id.0.as_str()).copied().unwrap_or(&finding.id.0)
+    }
+}
+
+/// The commands that a page names: for which run, or none at all.
+pub(super) struct NextSteps<'r> {
+    pub(super) ids: ShortIds<'r>,
+    /// ` --run ID` if the run is not the newest; `None` if the change has no repository, so that no command knows it.
+    pub(super) run: Option<String>,
+}
+
+impl<'r> NextSteps<'r> {
+    fn of(&self, group: &FindingGroup<'r>) -> Vec<String> {
+        let Some(run) = &self.run else { return Vec::new() };
+        let finding = group.first;
+        let mut steps = Vec::new();
+        if finding.suggestion.is_some() {
+            let all = std::iter::once(finding).chain(group.others.iter().copied());
+            let ids = all.take(IDS).map(|finding| self.ids.short(finding)).collect::<Vec<_>>().join(" ");
+            steps.push(format!("review apply {ids}{run}"));
+        }
+        steps.push(format!("review dismiss {}{run} --reason …", self.ids.short(finding)));
+        if finding.origin.kind == OriginKind::Rule && !finding.origin.name.is_empty() {
+            steps.push(format!("review rules explain {}", finding.origin.name));
+        }
+        steps
+    }
+}
+
+/// Draws a group in full.
+pub(super) fn draw<'r>(page: &mut TerminalPage<'_>, group: &FindingGroup<'r>, steps: &NextSteps<'r>, why: bool) {
+    let finding = group.first;
+    headline(page, finding, title(finding));
+    code::draw(page, finding);
+    let (body, remarks) = split_related(finding);
+    if !body.trim().is_empty() {
+        page.prose(INDENT, body);
+    }
+    if let Some(rationale) = digest::rationale(finding).filter(|_| why) {
+        page.prose(INDENT, &rationale);
+    }
+    places(page, group, &remarks, steps);
+    let steps = steps.of(group);
+    page.parts(INDENT, "", &facts(finding, steps.is_empty()), DIM);
+    page.parts(INDENT, "→ ", &steps, DIM);
+}
+
+/// Draws a group without its text: one line, and the further places.
+pub(super) fn draw_line<'r>(page: &mut TerminalPage<'_>, group: &FindingGroup<'r>, steps: &NextSteps<'r>) {
+    let mut parts: Vec<String> = group.first.describe_mark().into_iter().collect();
+    parts.extend(status(group.first));
+    parts.push(format!("id {}", group.first.id));
+    headline(page, group.first, &format!("{} [{}]", title(group.first), parts.join(", ")));
+    if !group.others.is_empty() {
+        places(page, group, &[], steps);
+    }
 }
 
 pub(super) fn title(finding: &Finding) -> &str {
     if finding.title.trim().is_empty() { "(no title)" } else { &finding.title }
 }
 
-fn place(page: &mut TerminalPage<'_>, lead: &str, anchor: &Anchor) {
-    let note = digest::place_note(anchor);
+fn headline(page: &mut TerminalPage<'_>, finding: &Finding, title: &str) {
+    let anchor = finding.anchors.first();
+    let note = anchor.map(digest::place_note).unwrap_or_default();
+    let label = place_with_column(finding);
     // A file that is deleted at the head cannot be opened.
-    let path = (anchor.side == DiffSide::New).then_some(&anchor.path);
-    page.place(INDENT, lead, path, &digest::place(anchor), note);
+    let path = anchor.filter(|anchor| anchor.side == DiffSide::New).map(|anchor| &anchor.path);
+    let severity = (severity_style(finding.severity), finding.severity.word());
+    page.headline(severity, path, &label, note, title);
 }
 
-fn small_print(finding: &Finding) -> Vec<String> {
+/// Lists the further places of a group: those of its findings, and the findings that say the same elsewhere.
+fn places<'r>(page: &mut TerminalPage<'_>, group: &FindingGroup<'r>, remarks: &[Remark<'_>], steps: &NextSteps<'r>) {
+    let related = group.first.anchors.iter().skip(1).map(|anchor| {
+        let remark = remarks.iter().find(|remark| remark.is_about(anchor)).map(|remark| remark.text);
+        let notes = [digest::place_note(anchor), remark.unwrap_or_default()];
+        (other_place(anchor), anchor, notes.join(" ").trim().to_owned())
+    });
+    let elsewhere = group.others.iter().filter_map(|finding| {
+        let anchor = finding.anchors.first()?;
+        Some((place_with_column(finding), anchor, format!("id {}", steps.ids.short(finding))))
+    });
+    let all: Vec<_> = related.chain(elsewhere).collect();
+    for (index, (label, anchor, note)) in all.iter().take(PLACES).enumerate() {
+        let path = (anchor.side == DiffSide::New).then_some(&anchor.path);
+        page.place(INDENT, if index == 0 { "also  " } else { "      " }, path, label, note);
+    }
+    if all.len() > PLACES {
+        let text = format!("and {} more places; --format json lists all", all.len() - PLACES);
+        page.wrapped("          ", "          ", &text, DIM);
+    }
+}
+
+/// A remark on a related place, from the text of a finding.
+struct Remark<'r> {
+    place: &'r str,
+    text: &'r str,
+}
+
+impl Remark<'_> {
+    fn is_about(&self, anchor: &Anchor) -> bool {
+        let line = anchor.lines.map_or_else(String::new, |lines| format!(":{}", lines.start()));
+        self.place == format!("{}{line}", anchor.path)
+    }
+}
+
+/// Splits the text of a finding into its prose and its remarks on the related places, which are listed with them. A text whose list is not
+/// about these places is left as it is.
+fn split_related(finding: &Finding) -> (&str, Vec<Remark<'_>>) {
+    const HEADING: &str = "\n\nSee also:\n\n";
+    let whole = (finding.body.as_str(), Vec::new());
+    let Some((prose, list)) = finding.body.rsplit_once(HEADING) else { return whole };
+    let remarks: Option<Vec<Remark<'_>>> = list
+        .lines()
+        .map(|line| {
+            let (place, text) = line.strip_prefix("- ")?.split_once(": ")?;
+            let remark = Remark { place, text };
+            finding.anchors.iter().any(|anchor| remark.is_about(anchor)).then_some(remark)
+        })
+        .collect();
+    remarks.map_or(whole, |remarks| (prose, remarks))
+}
+
+/// Lists the facts of a finding; a rule only if no command names it.
+fn facts(finding: &Finding, with_rule: bool) -> Vec<String> {
     let mut parts: Vec<String> = finding.describe_mark().into_iter().collect();
     parts.push(finding.category.word().replace('_', " "));
     let name = &finding.origin.name;
     match finding.origin.kind {
         _ if name.is_empty() => {}
-        OriginKind::Rule => parts.push(format!("rule {name}")),
+        OriginKind::Rule if with_rule => parts.push(format!("rule {name}")),
         OriginKind::Build => parts.push(format!("reported by {name}")),
-        OriginKind::Model => {}
+        OriginKind::Rule | OriginKind::Model => {}
     }
     if let Some(confidence) = finding.confidence {
         parts.push(format!("confidence {}/10", confidence.value()));
@@ -93,45 +233,5 @@ fn status(finding: &Finding) -> Option<String> {
         | FindingStatus::Fixed
         | FindingStatus::Dismissed
         | FindingStatus::Refuted) => Some(status.to_string()),
-    }
-}
-
-fn code(page: &mut TerminalPage<'_>, finding: &Finding) {
-    if let Some(patched) = patch::diff_rows(finding) {
-        rows(page, "suggested change", &patched);
-        return;
-    }
-    rows(page, "", &finding.anchors.first().map(patch::quoted_rows).unwrap_or_default());
-    if let Some(suggestion) = &finding.suggestion {
-        let title = format!("suggested instead of {} of {}", digest::describe_lines(suggestion.lines), suggestion.path);
-        rows(page, &title, &patch::added_rows(suggestion));
-    }
-}
-
-fn rows(page: &mut TerminalPage<'_>, title: &str, rows: &[DiffRow<'_>]) {
-    if rows.is_empty() {
-        return;
-    }
-    page.blank();
-    if !title.is_empty() {
-        page.wrapped("    ", "    ", title, DIM);
-    }
-    let marked = rows.iter().any(|row| row.mark != DiffMark::Same);
-    let digits = rows.iter().filter_map(|row| row.number).max().map_or(0, |number| number.to_string().len());
-    for row in rows.iter().take(CODE_LINES) {
-        let number = row.number.map(|number| number.to_string()).unwrap_or_default();
-        let style = match row.mark {
-            DiffMark::Same => Style::new(),
-            DiffMark::Removed => BAD,
-            DiffMark::Added => GOOD,
-        };
-        let gutter = format!("      {number:>digits$} │ ");
-        let mark = if marked { format!("{} ", row.mark.sign()) } else { String::new() };
-        let room = page.width().saturating_sub(gutter.chars().count() + mark.len());
-        let text = fit(plain(&expand_tabs(row.text)).trim_end(), room);
-        page.code_line(&gutter, format!("{mark}{text}").trim_end(), style);
-    }
-    if rows.len() > CODE_LINES {
-        page.wrapped("      ", "      ", &format!("… {} more lines", rows.len() - CODE_LINES), DIM);
     }
 }

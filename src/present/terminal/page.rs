@@ -12,24 +12,27 @@ use unicode_width::UnicodeWidthChar as _;
 use crate::domain::path::RepoPath;
 use crate::domain::percent::encode_file_uri;
 use crate::domain::text::{strip_block, strip_line};
-use crate::present::{LinkStyle, MIN_WIDTH, RenderOptions};
+use crate::present::{LinkStyle, MIN_WIDTH, PageKind, RenderOptions};
 
 /// Prose wider than this is hard to read.
 const MAX_PROSE: usize = 100;
 const TAB: usize = 4;
+/// The columns that a title needs beside its place.
+const MIN_TITLE: usize = 24;
 
 /// A page under construction.
 pub(super) struct TerminalPage<'a> {
     out: String,
     width: usize,
     colour: bool,
+    kind: PageKind,
     links: &'a LinkStyle,
 }
 
 impl<'a> TerminalPage<'a> {
     pub(super) fn new(options: &'a RenderOptions) -> Self {
         let width = options.width.max(MIN_WIDTH);
-        Self { out: String::new(), width, colour: options.colour, links: &options.links }
+        Self { out: String::new(), width, colour: options.colour, kind: options.kind, links: &options.links }
     }
 
     pub(super) fn finish(self) -> Vec<u8> {
@@ -39,6 +42,11 @@ impl<'a> TerminalPage<'a> {
     /// Returns the columns for text of our own and for code.
     pub(super) fn width(&self) -> usize {
         self.width
+    }
+
+    /// Returns whether lines are laid out for the columns of a screen. In a file or a pipe no code, path or title is cut or broken.
+    pub(super) fn is_screen(&self) -> bool {
+        self.kind != PageKind::File
     }
 
     fn prose_width(&self) -> usize {
@@ -69,14 +77,16 @@ impl<'a> TerminalPage<'a> {
         }
     }
 
-    /// Appends a heading with a rule across the page.
-    pub(super) fn rule(&mut self, title: &str, style: Style) {
-        self.blank();
-        let title = fit(&strip_line(title), self.prose_width() - 6);
-        let rest = self.prose_width().saturating_sub(display_width(&title) + 4);
-        let line = format!("── {} {}", self.paint(style, &title), "─".repeat(rest));
+    /// Appends a text that is one line, however long it is. The text is stripped here.
+    pub(super) fn statement(&mut self, text: &str, style: Style) {
+        let line = self.paint(style, &inert(plain(text).trim()));
         self.line(&line);
+    }
+
+    /// Appends a heading after an empty line.
+    pub(super) fn heading(&mut self, title: &str, style: Style) {
         self.blank();
+        self.wrapped("", "  ", title, style);
     }
 
     /// Applies a style to text, if the page has colors.
@@ -90,40 +100,93 @@ impl<'a> TerminalPage<'a> {
 
     /// Appends one line of text, wrapped: `first` precedes its first line, `rest` the others. The text is stripped here.
     pub(super) fn wrapped(&mut self, first: &str, rest: &str, text: &str, style: Style) {
-        self.wrapped_as(first, rest, text, false, |page, piece| page.paint(style, piece));
+        let text = plain(text);
+        let room = self.prose_width().saturating_sub(display_width(first).max(display_width(rest))).max(8);
+        let options = wrap_options(room, &text, self.is_screen());
+        for (index, piece) in textwrap::wrap(text.trim(), options).iter().enumerate() {
+            let margin = if index == 0 { first } else { rest };
+            let line = format!("{margin}{}", self.paint(style, &inert(piece.trim_end())));
+            self.line(&line);
+        }
     }
 
-    /// Appends a place in the tree; as a link to `path`, if it is given and the page has links.
+    /// Appends a severity, a place and a title on one line; on a screen the title is wrapped. The place is a link to `path`, if it is
+    /// given and the page has links.
+    pub(super) fn headline(
+        &mut self,
+        severity: (Style, &str),
+        path: Option<&RepoPath>,
+        label: &str,
+        note: &str,
+        title: &str,
+    ) {
+        let (style, word) = severity;
+        let label = plain(label);
+        let mut lead = format!("{}  {}", self.paint(style.bold(), word), self.linked(path, &label));
+        let mut columns = word.len() + 2 + display_width(&label);
+        if !note.is_empty() {
+            lead.push_str(&self.paint(super::DIM, &format!(" ({note})")));
+            columns += note.len() + 3;
+        }
+        let title = inert(plain(title).trim()).into_owned();
+        let margin = " ".repeat(super::INDENT);
+        if !self.is_screen() {
+            let line = format!("{lead}  {}", self.paint(super::BOLD, &title));
+            return self.line(&line);
+        }
+        // A title that has hardly any room beside its place stands below it.
+        if columns + 2 + display_width(&title).min(MIN_TITLE) > self.width {
+            self.line(&lead);
+            return self.wrapped(&margin, &margin, &title, super::BOLD);
+        }
+        let first = " ".repeat(columns + 2);
+        let options = wrap_options(self.width, &title, true).initial_indent(&first).subsequent_indent(&margin);
+        for (index, piece) in textwrap::wrap(&title, options).iter().enumerate() {
+            let shown = self.paint(super::BOLD, piece.trim());
+            let line = if index == 0 { format!("{lead}  {shown}") } else { format!("{margin}{shown}") };
+            self.line(&line);
+        }
+    }
+
+    /// Appends a place in the tree with a note; as a link to `path`, if it is given and the page has links.
     pub(super) fn place(&mut self, indent: usize, lead: &str, path: Option<&RepoPath>, label: &str, note: &str) {
         let margin = " ".repeat(indent);
-        let hanging = " ".repeat(indent + 2);
-        let url = path.and_then(|path| self.url(path));
-        self.wrapped_as(&format!("{margin}{lead}"), &hanging, label, true, |page, piece| {
-            let painted = page.paint(super::PLACE, piece);
-            url.as_ref().map_or(painted.clone(), |url| format!("\x1b]8;;{url}\x1b\\{painted}\x1b]8;;\x1b\\"))
-        });
+        let label = plain(label);
+        let first = format!("{margin}{}{}", self.paint(super::DIM, lead), self.linked(path, &label));
+        let columns = indent + display_width(lead) + display_width(&label) + 2;
         if note.is_empty() {
-            return;
-        }
-        // Next to the place if there is room, else below it.
-        let columns = indent + display_width(lead) + display_width(label) + display_width(note) + 3;
-        if columns <= self.prose_width() && self.out.ends_with('\n') {
-            self.out.pop();
-            let note = format!(" {}", self.paint(super::DIM, &format!("({note})")));
-            self.line_end(&note);
+            self.line(&first);
+        } else if !self.is_screen() || columns + display_width(note) <= self.width {
+            let line = format!("{first}  {}", self.paint(super::DIM, &inert(&plain(note))));
+            self.line(&line);
         } else {
+            self.line(&first);
+            let hanging = " ".repeat(indent + display_width(lead) + 2);
             self.wrapped(&hanging, &hanging, note, super::DIM);
         }
     }
 
-    /// Appends short texts separated by dots, each on one line if it fits.
-    pub(super) fn parts(&mut self, indent: usize, parts: &[String], style: Style) {
-        let margin = " ".repeat(indent);
-        let room = self.prose_width() - indent;
+    fn linked(&self, path: Option<&RepoPath>, label: &str) -> String {
+        let painted = self.paint(super::PLACE, label);
+        match path.and_then(|path| self.url(path)) {
+            Some(url) => format!("\x1b]8;;{url}\x1b\\{painted}\x1b]8;;\x1b\\"),
+            None => painted,
+        }
+    }
+
+    /// Appends short texts separated by dots, each on one line if it fits; `lead` precedes the first one.
+    pub(super) fn parts(&mut self, indent: usize, lead: &str, parts: &[String], style: Style) {
+        if parts.is_empty() {
+            return;
+        }
+        let mut margin = format!("{}{lead}", " ".repeat(indent));
+        let hanging = " ".repeat(display_width(&margin));
+        let room = self.prose_width() - display_width(&margin);
         let mut line = String::new();
         for part in parts.iter().map(|part| plain(part)) {
             if !line.is_empty() && display_width(&line) + display_width(&part) + 3 > room {
-                self.wrapped(&margin, &margin, &line, style);
+                self.wrapped(&margin, &hanging, &line, style);
+                margin.clone_from(&hanging);
                 line.clear();
             }
             if !line.is_empty() {
@@ -131,34 +194,10 @@ impl<'a> TerminalPage<'a> {
             }
             line.push_str(&part);
         }
-        self.wrapped(&margin, &margin, &line, style);
+        self.wrapped(&margin, &hanging, &line, style);
     }
 
-    fn wrapped_as(
-        &mut self,
-        first: &str,
-        rest: &str,
-        text: &str,
-        whole_words: bool,
-        show: impl Fn(&Self, &str) -> String,
-    ) {
-        let text = plain(text);
-        let room = self.prose_width().saturating_sub(display_width(first).max(display_width(rest))).max(8);
-        // Paths and names stay whole if possible; scripts without spaces are broken by Unicode's rules.
-        let separator = if !whole_words && text.chars().any(|c| c.width() == Some(2)) {
-            WordSeparator::UnicodeBreakProperties
-        } else {
-            WordSeparator::AsciiSpace
-        };
-        let options = textwrap::Options::new(room).word_separator(separator).word_splitter(WordSplitter::NoHyphenation);
-        for (index, piece) in textwrap::wrap(text.trim(), options).iter().enumerate() {
-            let margin = if index == 0 { first } else { rest };
-            let line = format!("{margin}{}", show(self, &inert(piece.trim_end())));
-            self.line(&line);
-        }
-    }
-
-    /// Appends Markdown as written: paragraphs and list items wrapped, fenced code cut, no more than one empty line in a row.
+    /// Appends Markdown as written: paragraphs and list items wrapped, fenced code cut on a screen, no more than one empty line in a row.
     pub(super) fn prose(&mut self, indent: usize, markdown: &str) {
         let margin = " ".repeat(indent);
         let stripped = strip_block(markdown);
@@ -171,7 +210,8 @@ impl<'a> TerminalPage<'a> {
                 continue;
             }
             if fence.is_some() {
-                let code = fit(&plain(&expand_tabs(line)), self.width.saturating_sub(indent + 4));
+                let code = plain(&expand_tabs(line));
+                let code = if self.is_screen() { fit(&code, self.width.saturating_sub(indent + 4)) } else { code };
                 self.code_line(&format!("{margin}    "), &inert(code.trim_end()), super::DIM);
             } else if trimmed.is_empty() {
                 self.blank();
@@ -195,8 +235,25 @@ impl<'a> TerminalPage<'a> {
     }
 }
 
+/// Counts the rows of a screen that a page takes.
+pub(in crate::present) fn count_rows(page: &[u8], width: usize) -> usize {
+    String::from_utf8_lossy(page).lines().map(|line| display_width(line).div_ceil(width.max(1)).max(1)).sum()
+}
+
+/// Returns the options that wrap text. Words are broken only on a screen, where they would leave the page.
+fn wrap_options<'o>(room: usize, text: &str, is_screen: bool) -> textwrap::Options<'o> {
+    // Paths and names stay whole if possible; scripts without spaces are broken by Unicode's rules.
+    let separator = if text.chars().any(|c| c.width() == Some(2)) {
+        WordSeparator::UnicodeBreakProperties
+    } else {
+        WordSeparator::AsciiSpace
+    };
+    let options = textwrap::Options::new(room).word_separator(separator).word_splitter(WordSplitter::NoHyphenation);
+    options.break_words(is_screen)
+}
+
 /// Strips one line of untrusted text for display, before it is laid out.
-pub(super) fn plain(text: &str) -> String {
+pub(in crate::present) fn plain(text: &str) -> String {
     // Runners of continuous integration obey these anywhere in a log line.
     strip_line(text).replace("##[", "# #[").replace("##vso[", "# #vso[")
 }

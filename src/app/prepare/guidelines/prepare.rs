@@ -4,25 +4,19 @@ use super::super::change::PreparedChange;
 use super::changed::list_changed;
 use super::gather::load;
 use crate::app::context::error::AppError;
-use crate::domain::event::{Event, EventSink};
 use crate::domain::guideline::Guidelines;
 
 /// Limit on the files named in a note.
 const NAMED: usize = 6;
 
-/// Loads the guidelines for a model and notes them; the built-in rules do not use them, which is noted if there are any.
+/// Loads the guidelines for a model and notes them; the built-in rules do not use them.
 pub(in crate::app) fn begin(
     subject: &mut PreparedChange,
     from_worktree: bool,
     is_model: bool,
-    events: &dyn EventSink,
 ) -> Result<Guidelines, AppError> {
     let guidelines = load(subject, from_worktree)?;
     if !is_model {
-        if !guidelines.is_empty() {
-            let text = format!("the built-in rules do not read the project's guidelines ({})", names(&guidelines));
-            events.emit(Event::Notice { text });
-        }
         // Readers of the receipt need this for both engines.
         subject.notes.extend(list_changed(subject, &guidelines, from_worktree, false)?);
         return Ok(Guidelines::default());

@@ -20,7 +20,7 @@ use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::{Finding, FindingStatus};
-use crate::domain::prior::{EarlierFinding, EarlierFindingStatus, Prior};
+use crate::domain::prior::{COMPARED, EarlierFinding, EarlierFindingStatus, Prior};
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::domain::text::count_noun;
@@ -28,8 +28,6 @@ use crate::sys::blocking;
 use find::PreviousReview;
 use relocate::PriorPlaces;
 
-/// The beginning of the note on the previous review.
-const COMPARED: &str = "Compared with the review";
 /// Limit on the earlier findings that are followed; beyond it, a new review is more useful.
 const MOST: usize = 2_000;
 
@@ -67,8 +65,6 @@ async fn find_and_keep(
     let (around, events, cancel) = (around.clone(), Arc::clone(events), subject.cancel.clone());
     let work = move || {
         if let Some(found) = find::find_previous(&subject, &around, events.as_ref())? {
-            let text = format!("compared with the review {} of {}", found.review.id, day(&found.review));
-            events.emit(Event::Notice { text });
             let bytes = write(&prior(&subject, &found, &who)?)?;
             let saved = keep.map(|run| around.store.save(run, document::NAME, &bytes));
             if let Some(Err(error)) = saved {
@@ -90,11 +86,6 @@ fn day(review: &Review) -> &str {
 /// Builds the first note of the receipt: only run and day differ between reviews.
 fn compared_with(run: RunId, day: &str) -> String {
     format!("{COMPARED} {run} of {day}.")
-}
-
-/// Checks whether a note only names the review compared with.
-pub(in crate::app) fn is_reference(note: &str) -> bool {
-    note.starts_with(COMPARED)
 }
 
 fn prior(subject: &PreparedChange, found: &PreviousReview, who: &ReviewerIdentity) -> Result<Prior, AppError> {
