@@ -72,7 +72,6 @@ pub struct Presenter {
 /// Every output format; the first is the default.
 pub const PRESENTERS: &[Presenter] = &[
     terminal::PRESENTER,
-    short::PRESENTER,
     markdown::PRESENTER,
     html::PRESENTER,
     json::PRESENTER,
@@ -83,6 +82,7 @@ pub const PRESENTERS: &[Presenter] = &[
     junit::PRESENTER,
     annotations::PRESENTER,
     job_summary::PRESENTER,
+    short::PRESENTER,
 ];
 
 /// Properties of the output surface. Each output uses the ones it needs.

@@ -103,9 +103,12 @@ fn colours_come_only_where_they_are_wanted() {
 }
 
 #[test]
-fn without_a_terminal_a_page_has_80_columns() {
+fn without_a_terminal_text_has_80_columns_and_code_is_not_cut() {
     let (_repo, program) = branch();
     let ran = program.words("--target main").ended(0);
-    let widest = ran.text().lines().map(unicode_width::UnicodeWidthStr::width).max();
-    assert_eq!(widest, Some(80), "{}", ran.text());
+    let is_whole = |line: &&str| line.contains(".py:") || line.contains(" │ ");
+    let (whole, text): (Vec<&str>, Vec<&str>) = ran.text().lines().partition(is_whole);
+    let widest = |lines: &[&str]| lines.iter().map(|line| unicode_width::UnicodeWidthStr::width(*line)).max();
+    assert!(widest(&text) <= Some(80), "{}", ran.text());
+    assert!(widest(&whole) > Some(300) && !whole.iter().any(|line| line.contains('…')), "{}", ran.text());
 }

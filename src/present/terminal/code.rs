@@ -5,18 +5,16 @@ use std::ops::Range;
 use anstyle::Style;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use textwrap::core::display_width;
-use unicode_width::UnicodeWidthChar as _;
 
-use super::page::{TerminalPage, expand_tabs, plain};
+use super::page::{TerminalPage, expand_tabs, plain, wrap_code};
 use super::{BAD, GOOD, INDENT, severity_style};
 use crate::domain::finding::Finding;
 use crate::present::digest;
 use crate::present::matched::matched_part;
 use crate::present::patch::{self, DiffMark, DiffRow};
 
-/// Number of code lines of one finding on a screen, and of rows that one of them is wrapped to.
+/// Number of code lines of one finding on a screen.
 const CODE_LINES: usize = 20;
-const WRAPPED_ROWS: usize = 6;
 
 /// Draws the code.
 pub(super) fn draw(page: &mut TerminalPage<'_>, finding: &Finding) {
@@ -32,7 +30,8 @@ pub(super) fn draw(page: &mut TerminalPage<'_>, finding: &Finding) {
     // A quote of several lines is underlined only where the text names a part of it.
     let part = matched_part(finding).filter(|part| part.is_named || rows.len() == 1);
     let style = severity_style(finding.severity);
-    draw_rows(page, &rows, part.map(|part| Underline { row: part.row, bytes: part.bytes, style }));
+    let underline = part.map(|part| Underline { row: part.row, bytes: part.bytes, is_named: part.is_named, style });
+    draw_rows(page, &rows, underline);
     if let Some(suggestion) = &finding.suggestion {
         let margin = " ".repeat(INDENT);
         let title = format!("suggested instead of {} of {}", digest::describe_lines(suggestion.lines), suggestion.path);
@@ -45,6 +44,8 @@ pub(super) fn draw(page: &mut TerminalPage<'_>, finding: &Finding) {
 struct Underline {
     row: usize,
     bytes: Range<usize>,
+    /// `false` for a whole line, which is underlined only if it fits on the page.
+    is_named: bool,
     style: Style,
 }
 
@@ -105,12 +106,14 @@ fn draw_rows(page: &mut TerminalPage<'_>, rows: &[DiffRow<'_>], underline: Optio
         let number = row.number.map(|number| number.to_string()).unwrap_or_default();
         let mark = if is_diff { format!("{} ", row.mark.sign()) } else { String::new() };
         let marked = underline.as_ref().filter(|underline| underline.row == index);
-        let columns = marked.and_then(|underline| columns(row.text, &underline.bytes));
         let margin = " ".repeat(INDENT);
         let gutters =
             [format!("{margin}{number:>digits$} │ {mark}"), format!("{margin}{:digits$} │ {:2$}", "", "", mark.len())];
         let room = page.width().saturating_sub(display_width(&gutters[0])).max(8);
-        let pieces = if page.is_screen() { wrap(&shown, room) } else { vec![(0, shown)] };
+        let pieces = if page.is_screen() { wrap_code(&shown, room) } else { vec![(0, shown)] };
+        let columns = marked.and_then(|underline| columns(row.text, &underline.bytes));
+        let columns =
+            columns.filter(|columns| columns.end <= room || marked.is_some_and(|underline| underline.is_named));
         for (at, (start, piece)) in pieces.iter().enumerate() {
             let gutter = if at == 0 { &gutters[0] } else { &gutters[1] };
             page.code_line(gutter, piece.trim_end(), style);
@@ -135,30 +138,6 @@ fn columns(line: &str, bytes: &Range<usize>) -> Option<Range<usize>> {
     Some(before(bytes.start)?..before(bytes.end)?)
 }
 
-/// Wraps code at exactly `room` columns; each piece with its first column. The last one ends with `…` if the rest was left out.
-fn wrap(text: &str, room: usize) -> Vec<(usize, String)> {
-    let mut pieces = vec![(0, String::new())];
-    let mut column = 0;
-    for c in text.chars() {
-        let width = c.width().unwrap_or(0);
-        let start = pieces.last().map_or(0, |(start, _)| *start);
-        if column + width > start + room {
-            if pieces.len() == WRAPPED_ROWS {
-                if let Some((_, last)) = pieces.last_mut() {
-                    *last = super::page::fit(&format!("{last}{c}"), room);
-                }
-                return pieces;
-            }
-            pieces.push((column, String::new()));
-        }
-        if let Some((_, last)) = pieces.last_mut() {
-            last.push(c);
-        }
-        column += width;
-    }
-    pieces
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,14 +153,6 @@ mod tests {
         let rows =
             [(Same, "x"), (Removed, "a"), (Removed, "b"), (Removed, "c"), (Added, "A"), (Added, "b"), (Added, "C")];
         assert_eq!(narrowed(&rows), " x|-a|+A| b|-c|+C");
-    }
-
-    #[test]
-    fn code_is_wrapped_at_the_edge_and_ends_somewhere() {
-        assert_eq!(wrap("abcdef", 4), [(0, "abcd".to_owned()), (4, "ef".to_owned())]);
-        assert_eq!(wrap("日本語", 4), [(0, "日本".to_owned()), (4, "語".to_owned())]);
-        let long = wrap(&"x".repeat(1000), 10);
-        assert_eq!((long.len(), long[WRAPPED_ROWS - 1].1.as_str()), (WRAPPED_ROWS, "xxxxxxxxx…"));
     }
 
     #[test]

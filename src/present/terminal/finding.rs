@@ -1,4 +1,4 @@
-//! Findings on a page: equal ones are one group, with their text once and their places listed. Main items: [`FindingGroup`], [`draw`].
+//! Findings on a page: equal ones are one group, with their text once and their places listed. Main items: [`EqualFindings`], [`draw`].
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ const SHORT_ID: usize = 6;
 const IDS: usize = 4;
 
 /// Findings that differ only in their places; the first determines where they are shown.
-pub(super) struct FindingGroup<'r> {
+pub(super) struct EqualFindings<'r> {
     pub(super) first: &'r Finding,
     pub(super) others: Vec<&'r Finding>,
 }
@@ -37,8 +37,8 @@ struct FindingText<'r> {
 }
 
 /// Groups findings, in the order of the first of each group.
-pub(super) fn group<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<FindingGroup<'r>> {
-    let mut groups: Vec<FindingGroup<'r>> = Vec::new();
+pub(super) fn group<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<EqualFindings<'r>> {
+    let mut groups: Vec<EqualFindings<'r>> = Vec::new();
     let mut known: HashMap<FindingText<'r>, usize> = HashMap::new();
     for finding in findings {
         let quote = finding.anchors.first().map(|anchor| anchor.quote.as_str());
@@ -54,7 +54,7 @@ pub(super) fn group<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<Find
         let index = *known.entry(text).or_insert(groups.len());
         match groups.get_mut(index) {
             Some(group) => group.others.push(finding),
-            None => groups.push(FindingGroup { first: finding, others: Vec::new() }),
+            None => groups.push(EqualFindings { first: finding, others: Vec::new() }),
         }
     }
     groups
@@ -89,7 +89,7 @@ pub(super) struct NextSteps<'r> {
 }
 
 impl<'r> NextSteps<'r> {
-    fn of(&self, group: &FindingGroup<'r>) -> Vec<String> {
+    fn of(&self, group: &EqualFindings<'r>) -> Vec<String> {
         let Some(run) = &self.run else { return Vec::new() };
         let finding = group.first;
         let mut steps = Vec::new();
@@ -98,7 +98,7 @@ impl<'r> NextSteps<'r> {
             let ids = all.take(IDS).map(|finding| self.ids.short(finding)).collect::<Vec<_>>().join(" ");
             steps.push(format!("review apply {ids}{run}"));
         }
-        steps.push(format!("review dismiss {}{run} --reason …", self.ids.short(finding)));
+        steps.push(format!("review dismiss {}{run} …", self.ids.short(finding)));
         if finding.origin.kind == OriginKind::Rule && !finding.origin.name.is_empty() {
             steps.push(format!("review rules explain {}", finding.origin.name));
         }
@@ -107,11 +107,12 @@ impl<'r> NextSteps<'r> {
 }
 
 /// Draws a group in full.
-pub(super) fn draw<'r>(page: &mut TerminalPage<'_>, group: &FindingGroup<'r>, steps: &NextSteps<'r>, why: bool) {
+pub(super) fn draw<'r>(page: &mut TerminalPage<'_>, group: &EqualFindings<'r>, steps: &NextSteps<'r>, why: bool) {
     let finding = group.first;
     headline(page, finding, title(finding));
     code::draw(page, finding);
     let (body, remarks) = split_related(finding);
+    let (body, weakness) = split_weakness(body);
     if !body.trim().is_empty() {
         page.prose(INDENT, body);
     }
@@ -120,12 +121,12 @@ pub(super) fn draw<'r>(page: &mut TerminalPage<'_>, group: &FindingGroup<'r>, st
     }
     places(page, group, &remarks, steps);
     let steps = steps.of(group);
-    page.parts(INDENT, "", &facts(finding, steps.is_empty()), DIM);
+    page.parts(INDENT, "", &facts(finding, weakness, steps.is_empty()), DIM);
     page.parts(INDENT, "→ ", &steps, DIM);
 }
 
 /// Draws a group without its text: one line, and the further places.
-pub(super) fn draw_line<'r>(page: &mut TerminalPage<'_>, group: &FindingGroup<'r>, steps: &NextSteps<'r>) {
+pub(super) fn draw_line<'r>(page: &mut TerminalPage<'_>, group: &EqualFindings<'r>, steps: &NextSteps<'r>) {
     let mut parts: Vec<String> = group.first.describe_mark().into_iter().collect();
     parts.extend(status(group.first));
     parts.push(format!("id {}", group.first.id));
@@ -150,7 +151,12 @@ fn headline(page: &mut TerminalPage<'_>, finding: &Finding, title: &str) {
 }
 
 /// Lists the further places of a group: those of its findings, and the findings that say the same elsewhere.
-fn places<'r>(page: &mut TerminalPage<'_>, group: &FindingGroup<'r>, remarks: &[Remark<'_>], steps: &NextSteps<'r>) {
+fn places<'r>(
+    page: &mut TerminalPage<'_>,
+    group: &EqualFindings<'r>,
+    remarks: &[RelatedRemark<'_>],
+    steps: &NextSteps<'r>,
+) {
     let related = group.first.anchors.iter().skip(1).map(|anchor| {
         let remark = remarks.iter().find(|remark| remark.is_about(anchor)).map(|remark| remark.text);
         let notes = [digest::place_note(anchor), remark.unwrap_or_default()];
@@ -172,12 +178,12 @@ fn places<'r>(page: &mut TerminalPage<'_>, group: &FindingGroup<'r>, remarks: &[
 }
 
 /// A remark on a related place, from the text of a finding.
-struct Remark<'r> {
+struct RelatedRemark<'r> {
     place: &'r str,
     text: &'r str,
 }
 
-impl Remark<'_> {
+impl RelatedRemark<'_> {
     fn is_about(&self, anchor: &Anchor) -> bool {
         let line = anchor.lines.map_or_else(String::new, |lines| format!(":{}", lines.start()));
         self.place == format!("{}{line}", anchor.path)
@@ -186,25 +192,35 @@ impl Remark<'_> {
 
 /// Splits the text of a finding into its prose and its remarks on the related places, which are listed with them. A text whose list is not
 /// about these places is left as it is.
-fn split_related(finding: &Finding) -> (&str, Vec<Remark<'_>>) {
+fn split_related(finding: &Finding) -> (&str, Vec<RelatedRemark<'_>>) {
     const HEADING: &str = "\n\nSee also:\n\n";
     let whole = (finding.body.as_str(), Vec::new());
     let Some((prose, list)) = finding.body.rsplit_once(HEADING) else { return whole };
-    let remarks: Option<Vec<Remark<'_>>> = list
+    let remarks: Option<Vec<RelatedRemark<'_>>> = list
         .lines()
         .map(|line| {
             let (place, text) = line.strip_prefix("- ")?.split_once(": ")?;
-            let remark = Remark { place, text };
+            let remark = RelatedRemark { place, text };
             finding.anchors.iter().any(|anchor| remark.is_about(anchor)).then_some(remark)
         })
         .collect();
     remarks.map_or(whole, |remarks| (prose, remarks))
 }
 
+/// Splits the reference to a kind of weakness from the end of a rule's text: `CWE-89`.
+fn split_weakness(body: &str) -> (&str, Option<&str>) {
+    let found = body.rsplit_once("\n\nSee ").and_then(|(prose, last)| Some((prose, last.strip_suffix('.')?)));
+    let is_weakness = |name: &str| {
+        name.strip_prefix("CWE-").is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+    };
+    found.filter(|(_, name)| is_weakness(name)).map_or((body, None), |(prose, name)| (prose, Some(name)))
+}
+
 /// Lists the facts of a finding; a rule only if no command names it.
-fn facts(finding: &Finding, with_rule: bool) -> Vec<String> {
+fn facts(finding: &Finding, weakness: Option<&str>, with_rule: bool) -> Vec<String> {
     let mut parts: Vec<String> = finding.describe_mark().into_iter().collect();
     parts.push(finding.category.word().replace('_', " "));
+    parts.extend(weakness.map(str::to_owned));
     let name = &finding.origin.name;
     match finding.origin.kind {
         _ if name.is_empty() => {}

@@ -17,6 +17,8 @@ use crate::present::{LinkStyle, MIN_WIDTH, PageKind, RenderOptions};
 /// Prose wider than this is hard to read.
 const MAX_PROSE: usize = 100;
 const TAB: usize = 4;
+/// Number of rows that a line of code is wrapped to.
+const WRAPPED_ROWS: usize = 6;
 /// The columns that a title needs beside its place.
 const MIN_TITLE: usize = 24;
 
@@ -197,7 +199,7 @@ impl<'a> TerminalPage<'a> {
         self.wrapped(&margin, &hanging, &line, style);
     }
 
-    /// Appends Markdown as written: paragraphs and list items wrapped, fenced code cut on a screen, no more than one empty line in a row.
+    /// Appends Markdown as written: paragraphs and list items wrapped, fenced code as it is, no more than one empty line in a row.
     pub(super) fn prose(&mut self, indent: usize, markdown: &str) {
         let margin = " ".repeat(indent);
         let stripped = strip_block(markdown);
@@ -211,8 +213,11 @@ impl<'a> TerminalPage<'a> {
             }
             if fence.is_some() {
                 let code = plain(&expand_tabs(line));
-                let code = if self.is_screen() { fit(&code, self.width.saturating_sub(indent + 4)) } else { code };
-                self.code_line(&format!("{margin}    "), &inert(code.trim_end()), super::DIM);
+                let room = self.width.saturating_sub(indent + 4);
+                let pieces = if self.is_screen() { wrap_code(&code, room) } else { vec![(0, code)] };
+                for (_, piece) in pieces {
+                    self.code_line(&format!("{margin}    "), &inert(piece.trim_end()), super::DIM);
+                }
             } else if trimmed.is_empty() {
                 self.blank();
             } else {
@@ -301,7 +306,7 @@ pub(super) fn expand_tabs(line: &str) -> String {
 }
 
 /// Cuts the text to `room` columns, with `…` if something is missing.
-pub(super) fn fit(text: &str, room: usize) -> String {
+fn fit(text: &str, room: usize) -> String {
     let mut columns = 0;
     let mut cut = 0;
     for (at, c) in text.char_indices() {
@@ -318,9 +323,41 @@ pub(super) fn fit(text: &str, room: usize) -> String {
     text.to_owned()
 }
 
+/// Wraps code at exactly `room` columns; each piece with its first column. The last one ends with `…` if the rest was left out.
+pub(super) fn wrap_code(text: &str, room: usize) -> Vec<(usize, String)> {
+    let mut pieces = vec![(0, String::new())];
+    let mut column = 0;
+    for c in text.chars() {
+        let width = c.width().unwrap_or(0);
+        let start = pieces.last().map_or(0, |(start, _)| *start);
+        if column + width > start + room {
+            if pieces.len() == WRAPPED_ROWS {
+                if let Some((_, last)) = pieces.last_mut() {
+                    *last = fit(&format!("{last}{c}"), room);
+                }
+                return pieces;
+            }
+            pieces.push((column, String::new()));
+        }
+        if let Some((_, last)) = pieces.last_mut() {
+            last.push(c);
+        }
+        column += width;
+    }
+    pieces
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_is_wrapped_at_the_edge_and_ends_somewhere() {
+        assert_eq!(wrap_code("abcdef", 4), [(0, "abcd".to_owned()), (4, "ef".to_owned())]);
+        assert_eq!(wrap_code("日本語", 4), [(0, "日本".to_owned()), (4, "語".to_owned())]);
+        let long = wrap_code(&"x".repeat(1000), 10);
+        assert_eq!((long.len(), long[WRAPPED_ROWS - 1].1.as_str()), (WRAPPED_ROWS, "xxxxxxxxx…"));
+    }
 
     #[test]
     fn a_cut_line_fills_its_room_and_no_more() {
