@@ -45,6 +45,10 @@ def last_page(items, size):
 """
 CALLS = [
     [("report_finding", {
+        "title": "SQL injection through the user's name", "severity": "critical", "category": "security", "file_path": "src/store.py",
+        "body": "A quote in `user` ends the string, and the rest is run as SQL: whoever chooses a name reads all orders. Pass it as a parameter.",
+        "quote": "        return self.db.execute(f\"SELECT id, total FROM orders WHERE owner = '{user}'\")", "confidence": 10}),
+     ("report_finding", {
         "title": "The last item of each page is lost", "severity": "high", "category": "logic", "file_path": "src/store.py",
         "body": "A slice ends before its end, so `start + size - 1` leaves one item out. End it at `start + size`.",
         "quote": "    return items[start:start + size - 1]", "suggestion": "    return items[start:start + size]", "confidence": 9})],
@@ -186,7 +190,7 @@ def main():
         screens = {"clean": run(pictures["clean"], shop, environment)}
         (shop / "src/store.py").write_text(STORE)
         git("add", "-A"), git("commit", "-qm", "Add a store for orders")
-        pictures["review"] = ["--target", "main", "--model", "openai-chat/gpt-5", "--no-pager"]
+        pictures["review"] = ["--target", "main", "--model", "openai-chat/gpt-5", "--previous", "none", "--no-pager"]
         pictures["rules"] = ["--target", "main", "--no-model", "--previous", "none", "--no-pager"]
         pictures["no-color"] = pictures["rules"]
         for name in ("review", "rules", "no-color"):

@@ -38,7 +38,7 @@ impl Console {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let stdout_is_terminal = io::stdout().is_terminal();
         let size = terminal_size::terminal_size().filter(|_| stdout_is_terminal);
-        let dumb = std::env::var_os("TERM").is_none_or(|term| term == OsString::from("dumb"));
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         Self {
             width: size.map_or(80, |(width, _)| usize::from(width.0)).clamp(MIN_WIDTH, MAX_WIDTH),
             height: size.map(|(_, height)| usize::from(height.0)).filter(|_| !dumb && !set("CI")),

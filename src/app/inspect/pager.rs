@@ -32,8 +32,8 @@ impl Pager {
                 environment = environment.with(name, value);
             }
         }
-        // As git sets them: leave at once if all fits, show colors, and leave the text on the screen.
-        for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
+        // As git sets them: leave at once if all fits, show colors, and leave the text on the screen. A report is always UTF-8.
+        for (name, value) in [("LESS", "FRX"), ("LV", "-c"), ("LESSCHARSET", "utf-8")] {
             if environment.get(name).is_none() {
                 environment = environment.with(name, value);
             }

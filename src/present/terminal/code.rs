@@ -31,7 +31,7 @@ pub(super) fn draw(page: &mut TerminalPage<'_>, finding: &Finding) {
     let part = matched_part(finding).filter(|part| part.is_named || rows.len() == 1);
     let style = severity_style(finding.severity);
     let underline = part.map(|part| Underline { row: part.row, bytes: part.bytes, is_named: part.is_named, style });
-    draw_rows(page, &rows, underline);
+    draw_rows(page, &rows, underline.as_ref());
     if let Some(suggestion) = &finding.suggestion {
         let margin = " ".repeat(INDENT);
         let title = format!("suggested instead of {} of {}", digest::describe_lines(suggestion.lines), suggestion.path);
@@ -83,7 +83,7 @@ fn with_visible_space(text: &str) -> String {
     plain(&format!("{}{end}", body.replace('\t', "→   ")))
 }
 
-fn draw_rows(page: &mut TerminalPage<'_>, rows: &[DiffRow<'_>], underline: Option<Underline>) {
+fn draw_rows(page: &mut TerminalPage<'_>, rows: &[DiffRow<'_>], underline: Option<&Underline>) {
     let is_diff = rows.iter().any(|row| row.mark != DiffMark::Same);
     let digits = rows.iter().filter_map(|row| row.number).max().map_or(0, |number| number.to_string().len());
     let most = if page.is_screen() { CODE_LINES } else { usize::MAX };
@@ -105,7 +105,7 @@ fn draw_rows(page: &mut TerminalPage<'_>, rows: &[DiffRow<'_>], underline: Optio
         };
         let number = row.number.map(|number| number.to_string()).unwrap_or_default();
         let mark = if is_diff { format!("{} ", row.mark.sign()) } else { String::new() };
-        let marked = underline.as_ref().filter(|underline| underline.row == index);
+        let marked = underline.filter(|underline| underline.row == index);
         let margin = " ".repeat(INDENT);
         let gutters =
             [format!("{margin}{number:>digits$} │ {mark}"), format!("{margin}{:digits$} │ {:2$}", "", "", mark.len())];

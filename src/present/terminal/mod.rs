@@ -70,7 +70,10 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
         receipt(&mut page, review);
     }
     page.blank();
-    page.wrapped("", "", &digest::verdict(review), outcome_style(review.outcome).bold());
+    let is_without_findings = review.unresolved().next().is_none();
+    let is_colored = is_without_findings || review.outcome != ReviewOutcome::Complete;
+    let style = if is_colored { outcome_style(review.outcome).bold() } else { BOLD };
+    page.wrapped("", "", &digest::verdict(review), style);
     for sentence in digest::closing(review) {
         page.wrapped("", "  ", &sentence, WARN);
     }
@@ -142,8 +145,10 @@ fn head(page: &mut TerminalPage<'_>, review: &Review) {
     }
     let mut parts = digest::size(change);
     parts.push(digest::reviewer(review));
+    let unchanged = unchanged(review);
+    parts.extend(compared_with(review).filter(|_| unchanged.is_none()).map(|with| format!("compared with {with}")));
     page.parts(0, "", &parts, DIM);
-    if let Some(text) = unchanged(review) {
+    if let Some(text) = unchanged {
         page.wrapped("", "  ", &text, BOLD);
     }
 }
@@ -155,17 +160,21 @@ fn unchanged(review: &Review) -> Option<String> {
         && provenance.turns == 0
         && review.outcome == ReviewOutcome::Complete
         && coverage.files.iter().any(|file| file.state == CoverageState::Reviewed);
-    let previous = coverage.previous.as_ref().filter(|_| is_unchanged)?.run.to_string();
-    let note = coverage.notes.iter().find(|note| is_reference(note));
-    let day = note.and_then(|note| Some(format!(" of {}", note.rsplit_once(" of ")?.1.trim_end_matches('.'))));
+    let previous = compared_with(review).filter(|_| is_unchanged)?;
     let by = provenance.provider.as_ref().zip(provenance.model.as_ref());
     let by = by.map_or_else(String::new, |(provider, model)| format!(" by {provider}/{model}"));
     Some(format!(
-        "Nothing changed since the review {}{}{by}; showing its {}. Review again: --full",
-        previous.get(..8).unwrap_or(&previous),
-        day.unwrap_or_default(),
+        "Nothing changed since {previous}{by}; showing its {}. Review again: --full",
         count_noun(review.unresolved().count(), "finding")
     ))
+}
+
+/// Names the review that this one was compared with: `the review 1f2e3d4c of 2026-11-22`.
+fn compared_with(review: &Review) -> Option<String> {
+    let run = review.coverage.previous.as_ref()?.run.to_string();
+    let note = review.coverage.notes.iter().find(|note| is_reference(note));
+    let day = note.and_then(|note| Some(format!(" of {}", note.rsplit_once(" of ")?.1.trim_end_matches('.'))));
+    Some(format!("the review {}{}", run.get(..8).unwrap_or(&run), day.unwrap_or_default()))
 }
 
 fn outcome_style(outcome: ReviewOutcome) -> Style {
@@ -273,7 +282,7 @@ fn noteworthy(review: &Review) -> Vec<digest::ReceiptRow> {
 
 /// Draws the coverage, if it has something to say.
 fn receipt(page: &mut TerminalPage<'_>, review: &Review) {
-    const LABEL: usize = 12;
+    const LABEL: usize = 13;
     let skips = review.coverage.files.iter().any(|file| file.state == CoverageState::Skipped);
     let counted = review.coverage.dismissed + review.coverage.suppressed > 0;
     if noteworthy(review).is_empty() && !skips && !counted && digest::text_checks(review).is_none() {
@@ -281,7 +290,8 @@ fn receipt(page: &mut TerminalPage<'_>, review: &Review) {
     }
     page.heading("coverage", DIM);
     let mut last = "";
-    for row in digest::receipt(review) {
+    // The review compared with is named in the head.
+    for row in digest::receipt(review).into_iter().filter(|row| row.label != "notes" || !is_reference(&row.text)) {
         let label = if row.label == last { "" } else { row.label };
         last = row.label;
         let text = row.render(strip_line, strip_line);

@@ -47,7 +47,7 @@ mod tests {
         let environment = Environment::of_this_process();
         assert!(show_in_pager(command.as_ref(), b"a\nb\n", &environment).unwrap());
         assert_eq!(std::fs::read(&seen).unwrap(), b"a\nb\n");
-        assert!(show_in_pager("true".as_ref(), &[b'x'; 1 << 20], &environment).unwrap(), "it may be left early");
+        assert!(show_in_pager("true".as_ref(), &vec![b'x'; 1 << 20], &environment).unwrap(), "it may be left early");
         assert!(!show_in_pager("/nonexistent/pager 2>&1".as_ref(), b"x", &environment).unwrap());
     }
 }
