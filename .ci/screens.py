@@ -183,13 +183,17 @@ def main():
 
         git("init", "-q", "-b", "main")
         (shop / "README.md").write_text("A shop.\n")
-        git("add", "-A"), git("commit", "-qm", "begin"), git("checkout", "-qb", "orders")
+        git("add", "-A")
+        git("commit", "-qm", "begin")
+        git("checkout", "-qb", "orders")
         (shop / "src/util.py").write_text("def total(items):\n    return sum(items)\n")
-        git("add", "-A"), git("commit", "-qm", "Add a total")
+        git("add", "-A")
+        git("commit", "-qm", "Add a total")
         pictures = {"clean": ["--target", "main", "--no-model", "--no-pager"]}
         screens = {"clean": run(pictures["clean"], shop, environment)}
         (shop / "src/store.py").write_text(STORE)
-        git("add", "-A"), git("commit", "-qm", "Add a store for orders")
+        git("add", "-A")
+        git("commit", "-qm", "Add a store for orders")
         pictures["review"] = ["--target", "main", "--model", "openai-chat/gpt-5", "--previous", "none", "--no-pager"]
         pictures["rules"] = ["--target", "main", "--no-model", "--previous", "none", "--no-pager"]
         pictures["no-color"] = pictures["rules"]

@@ -46,6 +46,9 @@ fn render(review: &Review, options: &RenderOptions) -> Vec<u8> {
     let mut page = TerminalPage::new(options);
     if let Some(line) = clean_line(review) {
         page.statement(&line, GOOD);
+        if let Some(with) = compared_with(review) {
+            page.statement(&format!("compared with {with}"), DIM);
+        }
         resolved(&mut page, review);
         sections(&mut page, review);
         return page.finish();
@@ -475,7 +478,11 @@ mod tests {
         let mut compared = empty();
         std::sync::Arc::make_mut(&mut compared.change).commits.clear();
         compared.coverage.notes = vec!["Compared with the review x of 2026-01-01.".to_owned()];
-        assert_eq!(page(&compared, &SCREEN).lines().count(), 1);
+        let run = "1f2e3d4c-0000-4000-8000-000000000001".parse().unwrap();
+        compared.coverage.previous = Some(crate::domain::prior::ComparedReview { run, disproved: Vec::new() });
+        let two = page(&compared, &SCREEN);
+        assert!(two.ends_with("\ncompared with the review 1f2e3d4c of 2026-01-01\n"), "{two}");
+        assert_eq!(two.lines().count(), 2);
         let spoil: [fn(&mut Review); 8] = [
             |review| review.outcome = ReviewOutcome::Incomplete,
             |review| review.outcome = ReviewOutcome::Failed,
