@@ -504,6 +504,19 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_a_suggestion_never_look_alike() {
+        let mut review = json::parse(TYPICAL).unwrap();
+        let finding = &mut review.findings[0];
+        finding.anchors[0].quote = "a = 1\n\tb = 2".to_owned();
+        finding.suggestion.as_mut().unwrap().replacement = "a = 1\n    b = 2".to_owned();
+        finding.suggestion.as_mut().unwrap().lines = finding.anchors[0].lines.unwrap();
+        let shown = page(&review, &RenderOptions::default());
+        assert!(shown.contains("13 │ - →   b = 2\n") && shown.contains("│ +     b = 2\n"), "{shown}");
+        review.findings[0].suggestion.as_mut().unwrap().replacement = "a = 1\n\tb = 2  ".to_owned();
+        assert!(page(&review, &RenderOptions::default()).contains("white space at the ends of lines"));
+    }
+
+    #[test]
     fn seventeen_findings_take_at_most_120_lines() {
         let mut review = json::parse(TYPICAL).unwrap();
         let one = review.findings[1].clone();
