@@ -50,7 +50,7 @@ fn ran(play: &str) -> (Ran, Program) {
 fn an_assistant_reviews_with_the_tools_of_the_review_and_its_claims_are_checked() {
     let repo = project();
     let program = program(&repo, "well");
-    let ran = program.words(LINE).ended(0);
+    let ran = program.words(&format!("{LINE} --verbose")).ended(0);
     let review = ran.json();
     assert_eq!(review["outcome"], "complete", "{review:#}");
     let findings = review["findings"].as_array().unwrap();
