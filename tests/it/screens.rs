@@ -35,6 +35,9 @@ fn made(program: &Program, words: &str) -> Review {
     review.provenance.took_ms = 800;
     let change = Arc::make_mut(&mut review.change);
     (change.repository, change.head) = ("shop".to_owned(), None);
+    if let Some(previous) = &mut review.coverage.previous {
+        previous.run = "1f2e3d4c-0000-4000-8000-000000000001".parse().expect("an id");
+    }
     for note in &mut review.coverage.notes {
         if review_runner::domain::prior::is_reference(note) {
             *note = "Compared with the review 1f2e3d4c-0000-4000-8000-000000000001 of 2026-01-01.".to_owned();

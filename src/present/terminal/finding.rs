@@ -14,6 +14,8 @@ use crate::present::matched::{other_place, place_with_column};
 const PLACES: usize = 20;
 /// The fewest characters of an id in a command.
 const SHORT_ID: usize = 6;
+/// The command that explains a rule.
+const EXPLAIN: &str = "review rules explain ";
 /// Maximum number of ids in one command.
 const IDS: usize = 4;
 
@@ -90,20 +92,27 @@ pub(super) struct NextSteps<'r> {
 
 impl<'r> NextSteps<'r> {
     fn of(&self, group: &EqualFindings<'r>) -> Vec<String> {
-        let Some(run) = &self.run else { return Vec::new() };
         let finding = group.first;
+        let Some(run) = self.run.as_ref().filter(|_| is_word(&finding.id.0)) else { return Vec::new() };
         let mut steps = Vec::new();
         if finding.suggestion.is_some() {
-            let all = std::iter::once(finding).chain(group.others.iter().copied());
+            let others = group.others.iter().copied().filter(|other| is_word(&other.id.0));
+            let all = std::iter::once(finding).chain(others);
             let ids = all.take(IDS).map(|finding| self.ids.short(finding)).collect::<Vec<_>>().join(" ");
             steps.push(format!("review apply {ids}{run}"));
         }
         steps.push(format!("review dismiss {}{run} …", self.ids.short(finding)));
-        if finding.origin.kind == OriginKind::Rule && !finding.origin.name.is_empty() {
-            steps.push(format!("review rules explain {}", finding.origin.name));
+        if finding.origin.kind == OriginKind::Rule && is_word(&finding.origin.name) {
+            steps.push(format!("{EXPLAIN}{}", finding.origin.name));
         }
         steps
     }
+}
+
+/// Checks that a name is safe in a command that somebody copies into a shell.
+fn is_word(name: &str) -> bool {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.');
+    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_safe)
 }
 
 /// Draws a group in full.
@@ -121,7 +130,8 @@ pub(super) fn draw<'r>(page: &mut TerminalPage<'_>, group: &EqualFindings<'r>, s
     }
     places(page, group, &remarks, steps);
     let steps = steps.of(group);
-    page.parts(INDENT, "", &facts(finding, weakness, steps.is_empty()), DIM);
+    let is_explained = steps.iter().any(|step| step.starts_with(EXPLAIN));
+    page.parts(INDENT, "", &facts(finding, weakness, !is_explained), DIM);
     page.parts(INDENT, "→ ", &steps, DIM);
 }
 

@@ -285,7 +285,7 @@ fn noteworthy(review: &Review) -> Vec<digest::ReceiptRow> {
 
 /// Draws the coverage, if it has something to say.
 fn receipt(page: &mut TerminalPage<'_>, review: &Review) {
-    const LABEL: usize = 13;
+    const LABEL: usize = 12;
     let skips = review.coverage.files.iter().any(|file| file.state == CoverageState::Skipped);
     let counted = review.coverage.dismissed + review.coverage.suppressed > 0;
     if noteworthy(review).is_empty() && !skips && !counted && digest::text_checks(review).is_none() {
