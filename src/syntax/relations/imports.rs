@@ -1,7 +1,6 @@
 //! Reads the imports of a text from its words. Main function: [`read_import`].
 
-use super::lexer::{LexicalFamily, PlacedToken, Token};
-use super::names::{is_sign, word_at};
+use super::lexer::{LexicalFamily, PlacedToken, Token, is_sign, word_at};
 use super::{LONGEST, MOST};
 
 /// Maximum nesting of imports in braces.

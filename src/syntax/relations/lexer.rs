@@ -34,6 +34,19 @@ pub(super) struct PlacedToken<'a> {
     pub(super) at_margin: bool,
 }
 
+/// Returns the word at an index; `None` if something else is there.
+pub(super) fn word_at<'a>(tokens: &[PlacedToken<'a>], at: usize) -> Option<&'a str> {
+    match tokens.get(at)?.token {
+        Token::Word(word) => Some(word),
+        Token::Text(_) | Token::Sign(_) => None,
+    }
+}
+
+/// Checks for a sign at an index.
+pub(super) fn is_sign(tokens: &[PlacedToken<'_>], at: usize, sign: u8) -> bool {
+    tokens.get(at).is_some_and(|token| token.token == Token::Sign(sign))
+}
+
 /// Maximum nesting of code in strings.
 const DEEPEST: usize = 8;
 

@@ -3,21 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::imports::read_import;
-use super::lexer::{LexicalFamily, PlacedToken, Token};
+use super::lexer::{LexicalFamily, PlacedToken, Token, is_sign, word_at};
 use super::{LONGEST, MOST, Relations};
-
-/// Returns the word at an index; `None` if something else is there.
-pub(super) fn word_at<'a>(tokens: &[PlacedToken<'a>], at: usize) -> Option<&'a str> {
-    match tokens.get(at)?.token {
-        Token::Word(word) => Some(word),
-        Token::Text(_) | Token::Sign(_) => None,
-    }
-}
-
-/// Checks for a sign at an index.
-pub(super) fn is_sign(tokens: &[PlacedToken<'_>], at: usize, sign: u8) -> bool {
-    tokens.get(at).is_some_and(|token| token.token == Token::Sign(sign))
-}
 
 /// Contents of a pair of braces.
 #[derive(Clone, Copy, PartialEq, Eq)]
