@@ -85,7 +85,7 @@ pub struct SentContent {
     pub parts: Vec<PartPlan>,
     /// The limit of each first message, including the system prompt, in tokens.
     pub room: u64,
-    /// Leads of the rules that the model would be given.
+    /// Leads that the model would be given, as far as they are known: the rules do not run for a preview.
     pub leads: usize,
     /// Of those, leads for which there is no room.
     pub leads_left_out: usize,
@@ -117,11 +117,13 @@ impl PartPlan {
     }
 }
 
-/// From the least that is likely to the most that is.
+/// A figure of an estimate, between its bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EstimateRange<T> {
     /// The least.
     pub least: T,
+    /// The likely one.
+    pub likely: T,
     /// The most.
     pub most: T,
 }

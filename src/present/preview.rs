@@ -144,7 +144,7 @@ fn conversations(page: &mut PreviewPage, sent: &SentContent) {
             0 => String::new(),
             some => format!(", {some} of which do not fit"),
         };
-        page.row("told", &format!("{} of the rules{left_out}", digest::count_noun(sent.leads, "lead")));
+        page.row("told", &format!("{} of other tools{left_out}", digest::count_noun(sent.leads, "lead")));
     }
 }
 
@@ -166,14 +166,18 @@ fn files(page: &mut PreviewPage, files: &[FilePlan]) {
 }
 
 fn estimate(page: &mut PreviewPage, estimate: &Estimate) {
-    let of = |span: EstimateRange<u64>| format!("{} to {}", group_thousands(span.least), group_thousands(span.most));
-    page.row("estimate", &format!("{} turns", of(estimate.turns)));
-    page.row("", &format!("{} tokens in", of(estimate.input_tokens)));
-    page.row("", &format!("{} tokens out", of(estimate.output_tokens)));
-    let cost =
-        estimate.cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{} to {}", cost.least, cost.most));
+    let of = |span: EstimateRange<u64>| {
+        format!("{} likely, {} at most", group_thousands(span.likely), group_thousands(span.most))
+    };
+    page.row("estimate", &format!("turns: {}", of(estimate.turns)));
+    page.row("", &format!("tokens in: {}", of(estimate.input_tokens)));
+    page.row("", &format!("tokens out: {}", of(estimate.output_tokens)));
+    let cost = estimate.cost.map_or_else(
+        || "cost unknown".to_owned(),
+        |cost| format!("cost: {} likely, {} at most", cost.likely, cost.most),
+    );
     page.row("", &cost);
-    page.row("", &format!("{} to {}", roughly(estimate.time.least), roughly(estimate.time.most)));
+    page.row("", &format!("time: {} likely, {} at most", roughly(estimate.time.likely), roughly(estimate.time.most)));
     page.rows("basis", &estimate.basis);
 }
 
@@ -238,7 +242,7 @@ fn sent_json(sent: &SentContent) -> Value {
         })
     });
     let Estimate { turns, input_tokens, output_tokens, cost, time, basis } = &sent.estimate;
-    let span = |span: &EstimateRange<u64>| object!({ "least": span.least, "most": span.most });
+    let span = |span: &EstimateRange<u64>| object!({ "least": span.least, "likely": span.likely, "most": span.most });
     object!({
         "parts": parts.collect::<Vec<_>>(),
         "room_tokens": sent.room,
@@ -246,8 +250,10 @@ fn sent_json(sent: &SentContent) -> Value {
         "leads_left_out": sent.leads_left_out,
         "estimate": {
             "turns": span(turns), "input_tokens": span(input_tokens), "output_tokens": span(output_tokens),
-            "cost_usd": cost.map(|cost| object!({ "least": cost.least.usd(), "most": cost.most.usd() })),
-            "seconds": object!({ "least": time.least.as_secs(), "most": time.most.as_secs() }),
+            "cost_usd": cost.map(|cost| object!({ "least": cost.least.usd(), "likely": cost.likely.usd(), "most": cost.most.usd() })),
+            "seconds": object!({
+                "least": time.least.as_secs(), "likely": time.likely.as_secs(), "most": time.most.as_secs(),
+            }),
             "basis": basis,
         },
         "limits": sent.limits,
@@ -284,11 +290,15 @@ mod tests {
             on: "2026-11-01".parse().unwrap(),
         };
         let estimate = Estimate {
-            turns: EstimateRange { least: 2, most: 10 },
-            input_tokens: EstimateRange { least: 24_000, most: 310_000 },
-            output_tokens: EstimateRange { least: 200, most: 20_000 },
-            cost: Some(EstimateRange { least: usd("0.04"), most: usd("1.46") }),
-            time: EstimateRange { least: Duration::from_secs(6), most: Duration::from_mins(5) },
+            turns: EstimateRange { least: 2, likely: 4, most: 10 },
+            input_tokens: EstimateRange { least: 24_000, likely: 57_000, most: 310_000 },
+            output_tokens: EstimateRange { least: 200, likely: 2_400, most: 20_000 },
+            cost: Some(EstimateRange { least: usd("0.04"), likely: usd("0.12"), most: usd("1.46") }),
+            time: EstimateRange {
+                least: Duration::from_secs(6),
+                likely: Duration::from_secs(40),
+                most: Duration::from_mins(5),
+            },
             basis: vec!["the first requests as they would be sent".to_owned()],
         };
         let part = PartPlan { files: 3, system: 1_200, tools: 3_400, message: 7_400, is_promised: true };

@@ -18,7 +18,8 @@ use crate::domain::run::{Engine, Usage};
 use crate::domain::verification::VerificationTotals as Numbers;
 use crate::evidence::GrammarLanguages;
 use crate::prompt::{LeadVars, PromptError};
-use crate::rules::{self, RulesInput};
+use crate::rules::{self, RulesInput, RulesReport};
+use crate::syntax::TreeCache;
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::sys::cancel::{Cancel, CancelReason};
 
@@ -133,13 +134,31 @@ pub(super) struct PreparedReview {
 
 /// Prepares the review: runs the rules, divides the change, and builds the first messages.
 pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedReview, EngineError> {
+    prepare_with(run, journal, add_rule_leads)
+}
+
+/// Prepares the review without the rules: only the leads of other tools are added.
+pub(super) fn prepare_without_rules(run: &ModelRun, journal: &Journal) -> Result<PreparedReview, EngineError> {
+    prepare_with(run, journal, |run, _, builder, _| {
+        let mut report = RulesReport::default();
+        rules::add_reports(&rules_input(run, &run.packs.trees()), &run.reports, &mut report);
+        let _ = builder.add_leads(&report.claims, &run.cancel);
+        None
+    })
+}
+
+fn prepare_with(
+    run: &ModelRun,
+    journal: &Journal,
+    add_leads: impl FnOnce(&ModelRun, &RecordedTrees, &mut ReviewBuilder, &mut Journal) -> Option<CancelReason>,
+) -> Result<PreparedReview, EngineError> {
     let mut journal = journal.of(ConversationId::WHOLE);
     let trees =
         RecordedTrees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(ConversationId::WHOLE));
     let mut builder = ReviewBuilder::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old))
         .with_guidelines(Arc::clone(&run.guidelines))
         .with_languages(GrammarLanguages::with(Arc::new(run.packs.trees())));
-    let stopped = add_rule_leads(run, &trees, &mut builder, &mut journal);
+    let stopped = add_leads(run, &trees, &mut builder, &mut journal);
     builder.add_earlier(&run.known);
     builder.set_aside_dismissed(&run.known, &run.started.0);
     let carried = run.known.carried_files();
@@ -163,6 +182,18 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
     }
     let input = ModelReviewInput { builder, tools, layout, parts, whole };
     Ok(PreparedReview { input, trees, stopped })
+}
+
+fn rules_input<'a>(run: &'a ModelRun, trees: &'a TreeCache) -> RulesInput<'a> {
+    RulesInput {
+        change: &run.change,
+        new: run.new.as_ref(),
+        old: run.old.as_ref(),
+        packs: &run.packs,
+        trees,
+        cancel: &run.cancel,
+        events: run.events.as_ref(),
+    }
 }
 
 /// Adds the leads of the rules: those of an earlier session, else those found now. Returns the reason if the rules were stopped.
@@ -196,15 +227,8 @@ fn add_rule_leads(
     if run.past.is_finished() {
         return Some(CancelReason::Interrupted);
     }
-    let input = RulesInput {
-        change: &run.change,
-        new: run.new.as_ref(),
-        old: run.old.as_ref(),
-        packs: &run.packs,
-        trees: &run.packs.trees(),
-        cancel: &run.cancel,
-        events: run.events.as_ref(),
-    };
+    let trees_of_rules = run.packs.trees();
+    let input = rules_input(run, &trees_of_rules);
     let mut report = rules::run(&input);
     rules::add_reports(&input, &run.reports, &mut report);
     let rest = builder.add_leads(&report.claims, &run.cancel);

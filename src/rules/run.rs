@@ -255,6 +255,41 @@ mod tests {
         }
     }
 
+    /// Counts the parsed texts, and their bytes, for a change of this many files: three in four changed by a line, one added.
+    fn parsed(files: usize) -> (u64, u64) {
+        let mut change = SyntheticChange::default();
+        for at in 0..files {
+            let (path, line) = (format!("src/f{at}.py"), format!("def f{at}(a):\n    return a.open({at})\n"));
+            if at % 4 > 0 {
+                change = change.was(&path, &line);
+            }
+            let more = if at % 4 == 3 { "    assert (a, at)\n" } else { "\n# end\n" };
+            change = change.now(&path, &format!("{line}{more}"));
+        }
+        let (change, old, new) = change.build();
+        let (packs, trees, cancel) = (Packs::built_in().unwrap(), TreeCache::default(), Cancel::never());
+        let events = &NullEventSink;
+        run(&RulesInput {
+            change: &change,
+            new: &new,
+            old: &old,
+            packs: &packs,
+            trees: &trees,
+            cancel: &cancel,
+            events,
+        });
+        trees.parsed()
+    }
+
+    #[test]
+    fn what_is_parsed_grows_with_the_change_and_not_faster() {
+        let rows = [10, 100, 1000].map(|files| {
+            let (texts, bytes) = parsed(files);
+            format!("{files} files: {texts} texts of {bytes} bytes are parsed\n")
+        });
+        insta::assert_snapshot!(rows.concat());
+    }
+
     #[test]
     fn code_that_moved_to_another_file_is_not_told() {
         let change = SyntheticChange::default().was("src/a.rs", LOOSE).now("src/b.rs", &format!("// moved\n{LOOSE}"));

@@ -33,7 +33,7 @@ pub use nodes::NodeTable;
 pub use other_version::OtherVersion;
 pub use probe::{HELPER, ParserProbe, ProbeScope, serve as serve_probe};
 pub use queries::{enclosing_symbol, error_count, outline, symbols};
-pub use relations::{Relations, relations};
+pub use relations::{Relations, has_relations, relations};
 pub use scopes::CodeScope;
 pub use symbols::{
     ArgumentShape, DefinitionKind, Parameters, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
@@ -32,6 +33,8 @@ pub struct TreeCache {
     large: Mutex<()>,
     /// The probe that tries texts first.
     probe: Option<Arc<ParserProbe>>,
+    /// Number of texts parsed so far, and of their bytes.
+    parsed: (AtomicU64, AtomicU64),
 }
 
 /// A text under a grammar, by its hash and its length.
@@ -71,6 +74,11 @@ impl TreeCache {
     /// Creates a cache that parses only texts that `probe` survived.
     pub fn with_probe(probe: Option<Arc<ParserProbe>>) -> Self {
         Self { probe, ..Self::default() }
+    }
+
+    /// Returns the number of texts that were parsed so far, and the number of their bytes: the work of a run, on whatever machine.
+    pub fn parsed(&self) -> (u64, u64) {
+        (self.parsed.0.load(Ordering::Relaxed), self.parsed.1.load(Ordering::Relaxed))
     }
 
     /// Waits until no other large text is being parsed: the trees of several at once would exhaust the memory.
@@ -114,6 +122,8 @@ impl TreeCache {
             Some((other, beside)) => SyntaxTree::parse_with_other(text, &other, beside, watch)?,
             None => SyntaxTree::parse(grammar, text, watch)?,
         });
+        self.parsed.0.fetch_add(1, Ordering::Relaxed);
+        self.parsed.1.fetch_add(text.len() as u64, Ordering::Relaxed);
         let left = self.kept().keep(key, tree.clone());
         // Freeing a large tree takes time, and is not done under the lock.
         drop(left);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use review_runner::domain::money::Money;
-use review_runner::domain::preview::FileState;
+use review_runner::domain::preview::{Estimate, FileState};
 use review_runner::domain::review::{Review, ReviewOutcome, StopReason};
 use review_runner::llm::{Message, Prices, TurnRequest, TurnResponse, TurnUsage};
 use review_runner::review::{BudgetLimits, CostLimit, JournalReplay, VerificationScope, estimate_tokens};
@@ -198,6 +198,23 @@ fn what_is_told_beforehand_is_what_is_sent() {
     assert!((money.least..=money.most).contains(&cost(&review)), "{} {money:?}", cost(&review));
 }
 
+/// A regression of these counts does not depend on the machine.
+#[test]
+fn requests_and_tokens_grow_with_the_change() {
+    let rows = [10, 100, 400].map(|files| {
+        let plan = Scene::of(&many(files), limits("5")).planned(&Model::mute().with_prices(prices()));
+        let sent = plan.sent.expect("something is sent");
+        let tokens: u64 = sent.parts.iter().map(|part| part.request()).sum();
+        let Estimate { turns, input_tokens, .. } = sent.estimate;
+        let (parts, turns, all) = (sent.parts.len(), turns.likely, input_tokens.likely / 1000);
+        format!(
+            "{files} files: {parts} parts, {} thousand tokens to begin with; {turns} turns, {all} thousand tokens\n",
+            tokens / 1000
+        )
+    });
+    insta::assert_snapshot!(rows.concat());
+}
+
 /// The figures of a preview, and of the run that follows it.
 #[test]
 fn what_scripted_runs_take_is_within_what_was_told_beforehand() {
@@ -218,8 +235,8 @@ fn what_scripted_runs_take_is_within_what_was_told_beforehand() {
         let turns = &sent["estimate"]["turns"];
         let turns =
             number(&turns["least"]) <= number(&made["turns"]) && number(&made["turns"]) <= number(&turns["most"]);
-        let (least, most) = (&span["least"], &span["most"]);
-        rows.push(format!("| `{session}` | {} | {taken} | {least} to {most} |", made["turns"]));
+        let (likely, most) = (&span["likely"], &span["most"]);
+        rows.push(format!("| `{session}` | {} | {taken} | {likely} likely, {most} at most |", made["turns"]));
         // Whoever ends at once needs no second turn.
         assert!(within && turns || made["turns"] == 1, "{rows:#?} {sent:#}");
     }

@@ -203,7 +203,7 @@ pub(super) fn shared_names(run: &ModelRun, units: &[Vec<usize>]) -> Vec<SharedNa
     let after = read_relations(run, &files);
     let before = |at: usize| -> Option<Relations> {
         let file = run.change.files.get(at).filter(|file| file.status != FileStatus::Added)?;
-        relations_at(run.old.as_ref(), file.language, file.path_at(DiffSide::Old), &run.packs.trees(), &run.cancel)
+        relations_at(run.old.as_ref(), file.language, file.path_at(DiffSide::Old), &run.cancel)
     };
     let gone = |at: &usize| run.change.files.get(*at).is_some_and(|file| file.status == FileStatus::Deleted);
     let old: HashMap<usize, Relations> = files

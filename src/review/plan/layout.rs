@@ -14,8 +14,7 @@ use crate::prompt::{LeadVars, PromptError};
 use crate::review::budget::SharedBudget;
 use crate::review::journal::{JournalRecord, JournalReplay};
 use crate::review::run::{ModelRun, ProjectContext};
-use crate::syntax::TreeCache;
-use crate::syntax::{Relations, relations};
+use crate::syntax::{Relations, has_relations, relations};
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
 
@@ -36,7 +35,7 @@ const LEAST_DIFFS: u64 = 7 * 1_000;
 const LEAST_UNITS: usize = 2;
 /// Maximum number of files, the riskiest, whose relations are read; the others are grouped by folder.
 const MOST_RELATED: usize = 3_000;
-/// Maximum number of threads that read and parse files.
+/// Maximum number of threads that read files.
 const READERS: usize = 4;
 
 /// Division of a change.
@@ -225,7 +224,7 @@ pub(in crate::review) fn read_relations(run: &ModelRun, files: &[usize]) -> Hash
 
 fn relations_of(run: &ModelRun, file: &FileChange) -> Option<Relations> {
     let tree = if file.status == FileStatus::Deleted { &run.old } else { &run.new };
-    relations_at(tree.as_ref(), file.language, &file.path, &run.packs.trees(), &run.cancel)
+    relations_at(tree.as_ref(), file.language, &file.path, &run.cancel)
 }
 
 /// Returns the relations of the file at a path of a tree.
@@ -233,9 +232,8 @@ pub(in crate::review) fn relations_at(
     tree: &dyn Workspace,
     language: Option<&str>,
     path: &RepoPath,
-    trees: &TreeCache,
     cancel: &Cancel,
 ) -> Option<Relations> {
     cancel.check().ok()?;
-    relations(language?, tree.read(path).ok()?.text(), trees, cancel)
+    relations(language.filter(|language| has_relations(language))?, tree.read(path).ok()?.text())
 }

@@ -242,10 +242,9 @@ mod tests {
     fn linked(files: &[(&str, &str)]) -> Vec<(String, String, u32)> {
         let paths = files.iter().map(|(path, _)| RepoPath::parse(path).unwrap());
         let change = ChangeSet::of(paths.map(FileChange::modified).collect());
-        let cancel = crate::sys::cancel::Cancel::never();
         let relations = change.files.iter().zip(files).enumerate().filter_map(|(at, (file, (_, text)))| {
             let language = crate::domain::language::from_path(&file.path)?;
-            Some((at, crate::syntax::relations(language, text, &crate::syntax::TreeCache::default(), &cancel)?))
+            Some((at, crate::syntax::relations(language, text)?))
         });
         let all: Vec<usize> = (0..files.len()).collect();
         let links = find_links(&change, &all, &relations.collect());

@@ -13,15 +13,18 @@ use crate::review::budget::BudgetLimits;
 
 /// Turns of a conversation without lookups: it reports, and ends.
 const LEAST_TURNS: u64 = 2;
-/// Turns with tool calls: a base number, and a number for each file.
+/// Likely turns: a base number, and one for so many files.
+const LIKELY_TURNS: u64 = 3;
+const FILES_OF_A_TURN: u64 = 4;
+/// Maximum of turns with tool calls: a base number, and a number for each file.
 const MORE_TURNS: u64 = 4;
 const TURNS_OF_A_FILE: u64 = 2;
 /// Tokens by which each turn makes the conversation longer: the model's text, and the results.
-const GROWTH: EstimateRange<u64> = EstimateRange { least: 200, most: 4_000 };
+const GROWTH: EstimateRange<u64> = EstimateRange { least: 200, likely: 1_500, most: 4_000 };
 /// Tokens of a response.
-const ANSWER: EstimateRange<u64> = EstimateRange { least: 100, most: 2_000 };
+const ANSWER: EstimateRange<u64> = EstimateRange { least: 100, likely: 600, most: 2_000 };
 /// Seconds of a turn.
-const SECONDS: EstimateRange<u64> = EstimateRange { least: 3, most: 30 };
+const SECONDS: EstimateRange<u64> = EstimateRange { least: 3, likely: 8, most: 30 };
 /// Conversations at the same time.
 const AT_ONCE: u64 = 3;
 /// Assumed verification: number of findings, turns of each, and tokens at their start.
@@ -108,11 +111,14 @@ pub(super) fn estimate(ground: &EstimateInput<'_>) -> Estimate {
     let limits = ground.limits;
     let turns_at_most = u64::from(limits.turns);
     let window = limits.most_request();
-    let (mut least, mut most) = (EstimatedUsage::default(), EstimatedUsage::default());
+    let (mut least, mut likely, mut most) =
+        (EstimatedUsage::default(), EstimatedUsage::default(), EstimatedUsage::default());
     for one in ground.conversations {
         let few = LEAST_TURNS.min(turns_at_most);
         let many = (MORE_TURNS + TURNS_OF_A_FILE * one.files).min(turns_at_most).max(few);
+        let some = (LIKELY_TURNS + one.files.div_ceil(FILES_OF_A_TURN)).clamp(few, many);
         least = least.plus(EstimatedUsage::of(one.size, few, GROWTH.least, ANSWER.least, window));
+        likely = likely.plus(EstimatedUsage::of(one.size, some, GROWTH.likely, ANSWER.likely, window));
         most = most.plus(EstimatedUsage::of(one.size, many, GROWTH.most, ANSWER.most, window));
     }
     let looks = if ground.has_looks { LOOKS } else { 0 };
@@ -123,46 +129,54 @@ pub(super) fn estimate(ground: &EstimateInput<'_>) -> Estimate {
     let side_by_side = (ground.conversations.len() as u64).clamp(1, AT_ONCE);
     let seconds = |turns: u64, each: u64| Duration::from_secs((turns * each).div_ceil(side_by_side));
     Estimate {
-        turns: EstimateRange { least: least.turns, most: all.turns },
+        turns: EstimateRange { least: least.turns, likely: likely.turns, most: all.turns },
         input_tokens: EstimateRange {
             least: least.sent.min(limits.input_tokens),
+            likely: likely.sent.min(limits.input_tokens),
             most: all.sent.min(limits.input_tokens),
         },
-        output_tokens: EstimateRange { least: least.answered, most: all.answered },
-        cost: cost(ground, &least, &most, &looks),
+        output_tokens: EstimateRange { least: least.answered, likely: likely.answered, most: all.answered },
+        cost: cost(ground, [&least, &likely, &most], &looks),
         time: EstimateRange {
             least: seconds(least.turns, SECONDS.least).min(limits.time),
+            likely: seconds(likely.turns, SECONDS.likely).min(limits.time),
             most: seconds(all.turns, SECONDS.most).min(limits.time),
         },
         basis: basis(ground),
     }
 }
 
-/// Returns the cost with a perfect cache and without one, within the limit.
+/// Returns the cost with a perfect cache and without one, within the limit. Providers cache what a conversation sent before, so the likely cost
+/// has a cache.
 fn cost(
     ground: &EstimateInput<'_>,
-    least: &EstimatedUsage,
-    most: &EstimatedUsage,
+    [least, likely, most]: [&EstimatedUsage; 3],
     looks: &EstimatedUsage,
 ) -> Option<EstimateRange<Money>> {
     let prices = ground.prices?;
     let looked = if ground.has_looks { looks.uncached(&ground.prices_of_looks?) } else { Money::NOTHING };
     let most = most.uncached(&prices).plus(looked);
     let limit = ground.limits.cost.map_or(most, |limit| limit.most);
-    Some(EstimateRange { least: least.cached(&prices).min(limit), most: most.min(limit) })
+    Some(EstimateRange {
+        least: least.cached(&prices).min(limit),
+        likely: likely.cached(&prices).min(limit),
+        most: most.min(limit),
+    })
 }
 
 fn basis(ground: &EstimateInput<'_>) -> Vec<String> {
     let mut basis = vec![
-        "the first requests as they would be sent; their tokens are estimated from their characters".to_owned(),
+        "the first requests as they would be sent, without the leads of the rules, which do not run for a preview; their tokens are estimated \
+         from their characters"
+            .to_owned(),
         format!(
-            "{LEAST_TURNS} turns for each conversation at least, {MORE_TURNS} and {TURNS_OF_A_FILE} for each file at most; a turn makes a \
-             conversation {} to {} tokens longer and is answered with {} to {} (assumed)",
-            GROWTH.least, GROWTH.most, ANSWER.least, ANSWER.most
+            "likely {LIKELY_TURNS} turns for each conversation and 1 for every {FILES_OF_A_TURN} files, {MORE_TURNS} and {TURNS_OF_A_FILE} for each \
+             file at most; a turn makes a conversation {} tokens longer, {} at most, and is answered with {}, {} at most (assumed)",
+            GROWTH.likely, GROWTH.most, ANSWER.likely, ANSWER.most
         ),
         format!(
-            "{} to {} seconds a turn (assumed), up to {AT_ONCE} conversations at the same time",
-            SECONDS.least, SECONDS.most
+            "{} seconds a turn, {} at most (assumed), up to {AT_ONCE} conversations at the same time",
+            SECONDS.likely, SECONDS.most
         ),
     ];
     if ground.has_looks {
@@ -173,7 +187,7 @@ fn basis(ground: &EstimateInput<'_>) -> Vec<String> {
     }
     match ground.prices {
         Some(prices) => basis.push(format!(
-            "the prices of {}; the least where the provider's cache has all that was sent before, the most where it has nothing",
+            "the prices of {}; likely if the provider's cache has all that was sent before, at most if it has nothing",
             prices.on
         )),
         None => basis.push("no price is known for this model, so nobody knows what it costs".to_owned()),
@@ -247,10 +261,14 @@ mod tests {
     fn the_least_is_two_turns_with_a_cache_and_the_most_many_without_one() {
         let one = [EstimatedConversation { size: 10_000, files: 1 }];
         let estimate = of(&one, &limits(), Some(prices()));
-        assert_eq!(estimate.turns, EstimateRange { least: 2, most: 6 });
-        assert_eq!(estimate.input_tokens, EstimateRange { least: 20_200, most: 120_000 });
+        assert_eq!(estimate.turns, EstimateRange { least: 2, likely: 4, most: 6 });
+        assert_eq!(estimate.input_tokens, EstimateRange { least: 20_200, likely: 49_000, most: 120_000 });
+        // Likely 34 500 read again at 0.3, 14 500 at 3, four responses of 600 at 15. The least:
         // 10 000 read again at 0.3, 10 200 at 3, a response of 200 at 15; 120 000 at 3.75 and 12 000 at 15.
-        assert_eq!(estimate.cost, Some(EstimateRange { least: usd("0.0366"), most: usd("0.63") }));
+        assert_eq!(
+            estimate.cost,
+            Some(EstimateRange { least: usd("0.0366"), likely: usd("0.08985"), most: usd("0.63") })
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Preview of the requests of a run, by the run's own code up to the first request. Main function: [`preview`].
 //!
-//! The rules run and the change is laid out as in a review; where the first model would be asked, it ends. The possible cost is computed in
-//! `estimate`. No request is sent, and nothing is written.
+//! The change is laid out as in a review; where the first model would be asked, it ends. The rules do not run, so that a preview costs what
+//! collecting the change costs. The possible cost is computed in `estimate`. No request is sent, and nothing is written.
 
 mod estimate;
 
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::budget::SharedBudget;
-use super::by_model::{PreparedReview, prepare};
+use super::by_model::{PreparedReview, prepare_without_rules};
 use super::error::EngineError;
 use super::journal::Journal;
 use super::parts::ModelReviewInput;
@@ -40,12 +40,9 @@ pub struct ReviewPlan {
 pub async fn preview(run: ModelRun) -> Result<ReviewPlan, EngineError> {
     let cancel = run.cancel.clone();
     let work = move || {
-        let PreparedReview { input, stopped, .. } = prepare(&run, &Journal::new(None))?;
+        let PreparedReview { input, .. } = prepare_without_rules(&run, &Journal::new(None))?;
         let mut plan = plan(&run, input)?;
         plan.notes.extend(run.notes.iter().cloned());
-        if let Some(stopped) = stopped {
-            plan.notes.push(format!("the rules were stopped, so that leads may be missing: {stopped}"));
-        }
         Ok(plan)
     };
     blocking::run("preparing the review", &cancel, work).await?

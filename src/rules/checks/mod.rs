@@ -74,6 +74,8 @@ impl CheckInfo {
 pub(super) struct CheckMemory {
     /// All added and removed lines.
     around: OnceLock<ChangedText>,
+    /// Held while they are collected, so that one thread does it for all.
+    collecting: Mutex<()>,
     /// The removed guards of each file.
     pub(super) files: Vec<OnceLock<Vec<RemovedGuard>>>,
     /// The removed guards of all files, each with the index of its file.

@@ -114,7 +114,7 @@ fn is_only_one(
     if home.owner.is_some() && inherits && !home.is_constructor() {
         return Ok(false);
     }
-    let Some(files) = names.visible_files(home)? else { return Ok(false) };
+    let Some(files) = names.user_files(home)? else { return Ok(false) };
     let by_name = match home.family {
         LanguageFamily::Rust | LanguageFamily::C => true,
         LanguageFamily::Go | LanguageFamily::Java | LanguageFamily::Python | LanguageFamily::Script => false,
@@ -197,7 +197,7 @@ fn outdated_calls(
     let home: &DefinitionSite = &altered.home;
     let of_object = altered.after.iter().any(|taken| taken.of_object);
     let mut behind = BTreeMap::new();
-    for path in &names.visible_files(home)?.unwrap_or_default() {
+    for path in &names.user_files(home)?.unwrap_or_default() {
         let Some(symbols) = ground.symbols(path)? else { continue };
         let mut found = resolve::resolve_uses(ground, path, &symbols, home)?;
         found.retain(|one| wrong_argument_count(altered, one).is_some());

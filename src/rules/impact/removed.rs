@@ -236,19 +236,21 @@ fn owner_lacks_member(
             && matches!(&one.how, UseKind::Member(of) if of == "self" || of == "this")
     });
     let stands = symbols.definitions.iter().any(|one| one.name == home.name) || symbols.others.contains(&home.name);
+    if !alone || assigned || stands || symbols.open {
+        return Ok(false);
+    }
+    let Some(files) = names.visible_files(home)? else { return Ok(false) };
+    if home.family != LanguageFamily::Rust {
+        return Ok(true);
+    }
     // A trait may provide it to a Rust type, wherever that is defined.
-    let elsewhere = match names.visible_files(home)? {
-        Some(files) if home.family == LanguageFamily::Rust => {
-            let mut any = false;
-            for path in &files {
-                let symbols = ground.symbols(path)?;
-                any |= symbols.is_none_or(|symbols| symbols.definitions.iter().any(|one| one.name == home.name));
-            }
-            any
+    for path in &files {
+        let symbols = ground.symbols(path)?;
+        if symbols.is_none_or(|symbols| symbols.definitions.iter().any(|one| one.name == home.name)) {
+            return Ok(false);
         }
-        found => found.is_none(),
-    };
-    Ok(alone && !assigned && !stands && !elsewhere && !symbols.open)
+    }
+    Ok(true)
 }
 
 fn remaining_uses(
@@ -257,7 +259,7 @@ fn remaining_uses(
     home: &DefinitionSite,
 ) -> Result<BTreeMap<RepoPath, Vec<ResolvedUse>>, CancelReason> {
     let mut left = BTreeMap::new();
-    for path in &names.visible_files(home)?.unwrap_or_default() {
+    for path in &names.user_files(home)?.unwrap_or_default() {
         if let Some(symbols) = ground.symbols(path)? {
             let found = resolve::resolve_uses(ground, path, &symbols, home)?;
             if !found.is_empty() {

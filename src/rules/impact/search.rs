@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use super::super::target::word_positions;
 use super::changed::{DefinitionChanges, DefinitionSite, Visibility};
 use super::context::ImpactContext;
 use super::family::LanguageFamily;
 use crate::domain::filter::PathFilter;
 use crate::domain::path::RepoPath;
+use crate::domain::place::DiffSide;
+use crate::domain::text::FileText;
 use crate::sys::cancel::CancelReason;
 use crate::workspace::{LineRegex, Query, WorkspaceError};
 
@@ -53,6 +56,28 @@ impl<'a> ChangedNames<'a> {
         let names: BTreeMap<LanguageFamily, BTreeSet<String>> = self.changed()?.names();
         let hits = search(self.ground, &names)?;
         Ok(self.hits.get_or_init(|| hits))
+    }
+
+    /// Returns the files of [`Self::visible_files`] that may use a definition, or define it again. A member of a Rust type is used, and
+    /// defined, only where the type is named: other files need not be parsed.
+    pub(super) fn user_files(&self, home: &DefinitionSite) -> Result<Option<Vec<RepoPath>>, CancelReason> {
+        let files = self.visible_files(home)?;
+        let (Some(files), Some(owner), LanguageFamily::Rust) = (&files, &home.owner, home.family) else {
+            return Ok(files);
+        };
+        let mut users = Vec::new();
+        for path in files {
+            let text = self.ground.read(DiffSide::New, path)?;
+            let names_it = |text: &FileText| {
+                let has = |word: &str| word_positions(text.text(), word).next().is_some();
+                // A macro of that name makes every use of it uncertain.
+                has(owner) || has("macro_rules")
+            };
+            if *path == home.path || text.is_none_or(|text| names_it(&text)) {
+                users.push(path.clone());
+            }
+        }
+        Ok(Some(users))
     }
 
     /// Returns the files of the head that may name a definition; `None` if not all of them are known.

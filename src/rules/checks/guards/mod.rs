@@ -14,7 +14,7 @@ mod statements;
 mod words;
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError};
 use std::time::Duration;
 
 use regex::Regex;
@@ -240,6 +240,10 @@ fn has_fewer_guard_words(file: &FileChange, old: &FileText, new: &FileText) -> b
 
 /// Reads all lines that the change adds and removes, once.
 fn around_of<'a>(sides: &BothSides<'_>, memory: &'a CheckMemory) -> Result<&'a ChangedText, CancelReason> {
+    if let Some(around) = memory.around.get() {
+        return Ok(around);
+    }
+    let _one_at_a_time = memory.collecting.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(around) = memory.around.get() {
         return Ok(around);
     }
