@@ -85,8 +85,8 @@ pub use service::{
 };
 
 pub use crate::git::{CommandWords, WordsMeaning};
-pub use crate::store::Store;
 pub use crate::llm::{BridgeError, BridgeTools};
+pub use crate::store::Store;
 pub use crate::syntax::{HELPER as PARSE_HELPER, serve_probe as serve_parser};
 pub use crate::sys::cancel::{Cancel, CancelReason};
 pub use crate::sys::clock::{local_minute, now};

@@ -300,7 +300,11 @@ impl ReviewerArgs {
     /// Adds these flags to settings.
     pub(super) fn overrides(&self, base: Overrides) -> Overrides {
         Overrides {
-            model: if self.no_model { Some("none".to_owned()) } else { self.agent.clone().or_else(|| self.model.clone()) },
+            model: if self.no_model {
+                Some("none".to_owned())
+            } else {
+                self.agent.clone().or_else(|| self.model.clone())
+            },
             verify: self.verify.clone(),
             verify_model: self.verify_model.clone(),
             allow_build: self.allow_build.clone(),
