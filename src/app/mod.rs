@@ -12,6 +12,7 @@ mod doctor;
 mod editor;
 mod eval;
 mod findings;
+mod init;
 mod inspect;
 mod post;
 mod prepare;
@@ -42,10 +43,13 @@ pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, writ
 pub use findings::apply::{
     AppliedFile, AppliedFinding, ApplyAsk, ApplyError, ApplyResult, FileFault, PlaceFault, RefusedFile, apply,
 };
+pub use findings::ask::{AnsweredQuestion, AskError, AskRequest, ask};
 pub use findings::current::{CurrentEdit, CurrentPlace, CurrentReview, CurrentTexts};
 pub use findings::dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
 pub use findings::open::{OpenedReport, open_report};
 pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
+pub use findings::task::{TaskAsk, task_for_agent};
+pub use init::{HookGate, InitError, InitRequest, Questioner, init};
 pub use inspect::models::{ModelsAsk, models};
 pub use inspect::rules::{RulesError, explain_rule, list_rules, test_rules};
 pub use inspect::tool_call::{ManualToolCall, call_tool};

@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 mod action;
 mod apply;
 mod args;
+mod ask;
 mod batch;
 mod build;
 mod completions;
@@ -22,6 +23,7 @@ mod doctor;
 mod editor;
 mod eval;
 mod guidelines;
+mod init;
 mod lsp;
 mod mcp;
 mod models;
@@ -29,6 +31,7 @@ mod open;
 mod parse_helper;
 mod post;
 mod present;
+mod prompt;
 mod queue;
 mod replay;
 mod report;
@@ -102,6 +105,10 @@ enum CliCommand {
     Show(runs::RunShowArgs),
     /// Open a saved review in a browser, as a page with filters and the diff
     Open(open::OpenArgs),
+    /// Ask a model about a finding or a saved review
+    Ask(ask::AskArgs),
+    /// Print findings as a task for a coding agent
+    Prompt(prompt::PromptArgs),
     /// Dismiss a finding for the whole project, with a reason
     Dismiss(dismiss::DismissArgs),
     /// Apply the suggestions of findings to the checkout
@@ -140,6 +147,8 @@ enum CliCommand {
     Models(models::ModelsArgs),
     /// Show every setting, its value and its source
     Config(config::ConfigArgs),
+    /// Set reviews up: the model, the git hook, the workflow
+    Init(init::InitArgs),
     /// Check that reviews work here: settings, git, this machine, and a test call to the model
     Doctor(doctor::DoctorArgs),
     /// Benchmark reviews: precision and recall on known defects
@@ -215,6 +224,10 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
         Some(CliCommand::Open(args)) => {
             app::with_time_limit("opening the run", LONGEST, move || open::run(&args, &own))
         }
+        Some(CliCommand::Ask(args)) => ask::run(args, console),
+        Some(CliCommand::Prompt(args)) => {
+            app::with_time_limit("printing the task", LONGEST, move || prompt::run(args, &own))
+        }
         Some(CliCommand::Dismiss(args)) => {
             app::with_time_limit("dismissing", LONGEST, move || dismiss::run(args, &own))
         }
@@ -239,6 +252,7 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
         Some(CliCommand::Config(args)) => {
             app::with_time_limit("reading the settings", LONGEST_LOOK, move || config::run(&args, &own))
         }
+        Some(CliCommand::Init(args)) => init::run(args, console),
         Some(CliCommand::Doctor(args)) => doctor::run(args, console),
         Some(CliCommand::Eval(args)) => eval::run(args, console),
         Some(CliCommand::ParseHelper) => parse_helper::run(console),
