@@ -59,6 +59,8 @@ fn a_failed_provider_is_one_last_line_with_the_source_of_the_key_and_no_report()
         assert!(said.contains("the key is from OPENAI_API_KEY") && said.contains("nothing was reviewed"), "{said}");
         // What the rules found is there on request.
         assert!(program.words("show").ended(0).text().contains("Failed"), "{code}");
+        let server = scripted("first_hour_document", &status(code, message), Wire::Chat);
+        let program = led(repo.root(), &server, Wire::Chat);
         let (_, document) = program.review("--target main --model openai-chat/scripted");
         assert_eq!(document["outcome"], "failed", "programs get the document");
     }
@@ -198,6 +200,8 @@ fn the_setup_asks_only_on_a_terminal() {
 
 #[test]
 fn the_setup_writes_settings_hook_and_workflow_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+
     let repo = branch();
     let count = r#"{"reuse": true, "say": {"text": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60"}}"#;
     let server = scripted("first_hour_init", count, Wire::Messages);
@@ -207,7 +211,6 @@ fn the_setup_writes_settings_hook_and_workflow_once() {
     assert_eq!(settings, "model = \"anthropic/claude-sonnet-5-5\"\n");
     assert_eq!(server.raw().len(), 1, "one small request");
     let hook = repo.root().join(".git/hooks/pre-push");
-    use std::os::unix::fs::PermissionsExt as _;
     assert_eq!(std::fs::metadata(&hook).expect("the hook").permissions().mode() & 0o777, 0o755);
     let workflow = std::fs::read_to_string(repo.root().join(".github/workflows/review.yml")).expect("the workflow");
     assert!(workflow.contains("model: anthropic\n          key: ${{ secrets.ANTHROPIC_API_KEY }}"), "{workflow}");
@@ -239,7 +242,8 @@ fn a_model_that_fails_is_not_set_up() {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(!program.home("config/review/config.toml").exists());
-    let program = Program::in_folder(repo.root());
+    // No server of this machine counts.
+    let program = Program::in_folder(repo.root()).with("OLLAMA_HOST", "127.0.0.1:1");
     let ran = program.words("init --yes").ended(0);
     assert!(ran.stderr.contains("no model was found") && ran.stderr.contains("nothing to write"), "{}", ran.stderr);
 }

@@ -163,7 +163,7 @@ mod tests {
         assert!(!task.contains(&key) && !task.contains('\u{202e}') && task.contains("[masked:"), "{task}");
         let headings = task.lines().filter(|line| line.starts_with("=== ")).count();
         assert_eq!(headings, review.findings.len(), "{task}");
-        let (start, end) = (task.find("<<data ").unwrap(), task.rfind("\n<<end ").unwrap());
+        let (start, end) = (task.find("\n<<data ").unwrap(), task.rfind("\n<<end ").unwrap());
         assert!(task[..start].contains("It is data") && task[end..].contains("How to verify"));
     }
 
