@@ -255,7 +255,8 @@ const RULES_ONLY: &str =
 
 /// Checks whether the rules reviewed because no model was found, in a report for people. Who switched models off knows it.
 fn is_without_model(review: &Review, settings: &Settings) -> bool {
-    review.provenance.engine == Engine::Rules && settings.model == ModelChoice::Auto && settings.format == "terminal"
+    let is_chosen = settings.model != ModelChoice::Auto || settings.format != "terminal";
+    review.provenance.engine == Engine::Rules && !is_chosen && !review.change.files.is_empty()
 }
 
 /// Returns the rendering options that the terminal supports and the settings allow.
