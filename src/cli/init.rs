@@ -10,7 +10,7 @@ use super::DirectoryArgs;
 use super::args::values;
 use super::console::Console;
 use crate::app::{self, AppError, Cancel, HookGate, InitRequest, ProcessEnv, Questioner};
-use crate::domain::event::EventSink;
+use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Severity;
 use crate::domain::text::strip_line;
 
@@ -74,15 +74,25 @@ pub(super) fn run(args: InitArgs, console: &Console) -> Result<ExitCode, AppErro
         test: !args.no_test,
     };
     let around = ProcessEnv::of_this_process()?;
-    let progress = Arc::new(console.progress(false));
-    let sink: Arc<dyn EventSink> = progress.clone();
+    // A progress bar would be drawn over the questions.
+    let sink: Arc<dyn EventSink> = Arc::new(NoticePrinter(console.clone()));
     let cancel = Cancel::never();
     let questions = ConsoleQuestions { console: console.clone(), yes: args.yes };
     let work = app::init(request, questions, around, Arc::clone(&sink), cancel.clone());
     // Nothing is being written while an answer is awaited, so an interrupt ends it at once.
     let ended = app::run_command(&cancel, &*sink, Duration::ZERO, work);
-    progress.finish();
     ended.map(|_| ExitCode::SUCCESS)
+}
+
+/// Prints notices, and nothing else of a setup's events.
+struct NoticePrinter(Console);
+
+impl EventSink for NoticePrinter {
+    fn emit(&self, event: Event) {
+        if let Event::Notice { text } | Event::Warning { text } = event {
+            self.0.print_to_stderr(&format!("review: {}", strip_line(&text)));
+        }
+    }
 }
 
 /// Asks on the terminal; with `yes`, takes the defaults.
