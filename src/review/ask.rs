@@ -24,13 +24,6 @@ use crate::tools::Toolbox;
 /// The name of the conversation.
 const UNIT: &str = "ask";
 
-/// A question about a saved review.
-#[derive(Debug, Clone)]
-pub struct ReviewQuestion {
-    /// The question, and the review that it is about.
-    pub vars: QuestionVars,
-}
-
 /// The outcome of a question.
 #[derive(Debug)]
 pub struct QuestionOutcome {
@@ -45,10 +38,10 @@ pub struct QuestionOutcome {
 }
 
 /// Asks the model of a run a question. `run` is what a review would be given; its journal, leads and history are not used.
-pub async fn answer_question(run: ModelRun, question: &ReviewQuestion) -> Result<QuestionOutcome, EngineError> {
+pub async fn answer_question(run: ModelRun, question: &QuestionVars) -> Result<QuestionOutcome, EngineError> {
     let speech = run.provider.capabilities().speech();
     let tools = ToolList::with(&run.tools, []);
-    let (system, message) = (run.prompts.ask()?, run.prompts.ask_question(&question.vars)?);
+    let (system, message) = (run.prompts.ask()?, run.prompts.ask_question(question)?);
     let first = FirstRequest::new(&run.prompts, &tools, speech, run.limits.max_output, system, message)?;
     let journal = Journal::new(None);
     let transcript = run.past.transcript(&journal, &ConversationId::Named(UNIT.to_owned()));

@@ -24,7 +24,7 @@ mod run;
 mod tokens;
 mod verify;
 
-pub use ask::{QuestionOutcome, ReviewQuestion, answer_question};
+pub use ask::{QuestionOutcome, answer_question};
 pub use branch_history::BranchHistory;
 pub use budget::{Amount, BudgetLimits, BudgetPool, BudgetSource, CostLimit};
 pub use builder::{CallEffect, EngineToolResponse, Lead, ReviewBuilder};

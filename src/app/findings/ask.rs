@@ -22,7 +22,7 @@ use crate::domain::text::mask;
 use crate::llm;
 use crate::prompt::{QuestionVars, UntrustedText};
 use crate::review::{
-    self, BranchHistory, FindingThresholds, JournalReplay, ModelRun, QuestionOutcome, ReviewQuestion, answer_question,
+    self, BranchHistory, FindingThresholds, JournalReplay, ModelRun, QuestionOutcome, answer_question,
 };
 use crate::rules::{Packs, ScannerReports};
 use crate::sys::blocking;
@@ -167,7 +167,7 @@ pub async fn ask(
         journal: None,
     };
     let vars = QuestionVars { review: UntrustedText::new(context), question };
-    let outcome = answer_question(run, &ReviewQuestion { vars }).await?;
+    let outcome = answer_question(run, &vars).await?;
     let QuestionOutcome { answer, model, turns, usage } = outcome;
     match answer {
         Ok(text) => Ok(AnsweredQuestion { text, model, turns, usage }),
