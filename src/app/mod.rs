@@ -12,6 +12,7 @@ mod doctor;
 mod editor;
 mod eval;
 mod findings;
+mod init;
 mod inspect;
 mod post;
 mod prepare;
@@ -43,10 +44,13 @@ pub use findings::apply::{
     AppliedFile, AppliedFinding, ApplyAsk, ApplyError, ApplyResult, FileFault, PlaceFault, RefusedFile, applicable,
     apply,
 };
+pub use findings::ask::{AnsweredQuestion, AskError, AskRequest, ask};
 pub use findings::current::{CurrentEdit, CurrentPlace, CurrentReview, CurrentTexts};
 pub use findings::dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
 pub use findings::open::{OpenedReport, open_report};
 pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
+pub use findings::task::{TaskAsk, task_for_agent};
+pub use init::{HookGate, InitError, InitRequest, Questioner, init};
 pub use inspect::candidates::{CandidateKind, candidates};
 pub use inspect::models::{ModelsAsk, models};
 pub use inspect::pager::Pager;

@@ -168,6 +168,26 @@ impl Console {
         let _ = io::stderr().lock().write_all(&self.logs.escape(format!("{line}\n").as_bytes(), Syntax::Plain));
     }
 
+    /// Checks whether a person can be asked: standard input and standard error are terminals, and no build log.
+    pub(super) fn can_ask(&self) -> bool {
+        io::stdin().is_terminal() && self.stderr_is_terminal && !self.logs.is_any_detected()
+    }
+
+    /// Writes a prompt to standard error and reads a line; `None` at the end of the input.
+    pub(super) fn ask_line(&self, prompt: &str, most: u64) -> io::Result<Option<String>> {
+        let mut stderr = io::stderr().lock();
+        stderr.write_all(prompt.as_bytes()).and_then(|()| stderr.flush())?;
+        drop(stderr);
+        read_line(io::stdin().lock(), most)
+    }
+
+    /// Writes a line to standard error that matters less than the others: dimmed on a terminal with colors.
+    pub(super) fn print_dim_to_stderr(&self, line: &str) {
+        let is_colored = self.stderr_is_terminal && !self.no_colour && !self.dumb && !self.logs.is_any_detected();
+        let style = if is_colored { anstyle::Style::new().dimmed() } else { anstyle::Style::new() };
+        self.print_to_stderr(&format!("{style}{line}{style:#}"));
+    }
+
     /// Writes clap's output: help to standard output, errors to standard error.
     pub(super) fn print_usage(&self, said: &clap::Error) -> io::Result<()> {
         if !self.logs.is_any_detected() {
@@ -193,6 +213,13 @@ impl Console {
     }
 }
 
+/// Reads a line of at most `most` bytes; `None` at the end of the input.
+fn read_line(from: impl io::BufRead, most: u64) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    let read = io::BufRead::read_line(&mut io::Read::take(from, most), &mut line)?;
+    Ok((read > 0).then_some(line))
+}
+
 /// A stream that escapes each write as the log behind it needs.
 pub(super) struct EscapedStream<W> {
     out: W,
@@ -211,5 +238,17 @@ impl<W: Write> Write for EscapedStream<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_bounded_and_the_end_of_the_input_is_no_answer() {
+        assert_eq!(read_line(&b"2\n3\n"[..], 100).unwrap().as_deref(), Some("2\n"));
+        assert_eq!(read_line(&b"123456"[..], 3).unwrap().as_deref(), Some("123"));
+        assert_eq!(read_line(&b""[..], 3).unwrap(), None);
     }
 }

@@ -14,6 +14,7 @@ use clap::{Parser, Subcommand};
 mod action;
 mod apply;
 mod args;
+mod ask;
 mod batch;
 mod build;
 mod candidates;
@@ -25,6 +26,7 @@ mod doctor;
 mod editor;
 mod eval;
 mod guidelines;
+mod init;
 mod lsp;
 mod mcp;
 mod models;
@@ -33,6 +35,7 @@ mod pages;
 mod parse_helper;
 mod post;
 mod present;
+mod prompt;
 mod queue;
 mod replay;
 mod report;
@@ -104,12 +107,18 @@ enum CliCommand {
     Show(runs::RunShowArgs),
     /// Open a saved review in a browser, as a page with filters and the diff
     Open(open::OpenArgs),
+    /// Ask a model about a finding or a saved review
+    Ask(ask::AskArgs),
+    /// Print findings as a task for a coding agent
+    Prompt(prompt::PromptArgs),
     /// Apply the suggestions of findings to the checkout
     Apply(apply::ApplyArgs),
     /// Dismiss a finding for the whole project, with a reason
     Dismiss(dismiss::DismissArgs),
     /// Post a saved review to its pull request, updating the comments already there
     Post(post::PostArgs),
+    /// Set reviews up: the model, the git hook, the workflow
+    Init(init::InitArgs),
     /// List the rules, explain one, or test your own against their fixtures
     Rules(rules::RulesArgs),
     /// Show which guidelines of the project a model gets, and for which files
@@ -272,6 +281,10 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
         Some(CliCommand::Open(args)) => {
             app::with_time_limit("opening the run", LONGEST, move || open::run(&args, &own))
         }
+        Some(CliCommand::Ask(args)) => ask::run(args, console),
+        Some(CliCommand::Prompt(args)) => {
+            app::with_time_limit("printing the task", LONGEST, move || prompt::run(args, &own))
+        }
         Some(CliCommand::Dismiss(args)) => {
             app::with_time_limit("dismissing", LONGEST, move || dismiss::run(args, &own))
         }
@@ -296,6 +309,7 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
         Some(CliCommand::Rules(args)) => app::with_time_limit("the rules", LONGEST, move || rules::run(&args, &own)),
         Some(CliCommand::Models(args)) => models::run(&args, console),
         Some(CliCommand::Config(args)) => config::run(args, console),
+        Some(CliCommand::Init(args)) => init::run(args, console),
         Some(CliCommand::Doctor(args)) => doctor::run(args, console),
         Some(CliCommand::Eval(args)) => eval::run(args, console),
         Some(CliCommand::ParseHelper) => parse_helper::run(console),

@@ -16,9 +16,12 @@ Saved reviews:
   open         Open a saved review in a browser, with filters and the diff
   apply        Apply the suggestions of findings to the checkout
   dismiss      Dismiss a finding for the whole project, with a reason
+  ask          Ask a model about a finding or a saved review
+  prompt       Print findings as a task for a coding agent
   post         Post a saved review to its pull request
 
 Project:
+  init         Set reviews up: the model, the git hook, the workflow
   rules        List the rules, explain one, or test your own
   guidelines   Show which guidelines of the project a model gets
   config       Show, set or edit settings

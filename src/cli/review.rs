@@ -12,11 +12,11 @@ use crate::app::{
     self, AppError, Cancel, DeliveredReview, DisplayLimits, FinalDocument, PostOutcome, ProcessEnv, ResumeRequest,
     ReviewDisplay, ReviewJob,
 };
-use crate::config::Colour;
+use crate::config::{Colour, ModelChoice, Settings};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::domain::review::Review;
-use crate::domain::run::RunId;
+use crate::domain::run::{Engine, RunId};
 use crate::domain::text::strip_line;
 use crate::present::delivery;
 use crate::present::events::{EventStream, FanOut, StreamEnd};
@@ -207,7 +207,10 @@ fn show(finished: &FinishedReview, quiet: bool, paged: bool, console: &Console) 
     }
     let options =
         RenderOptions { fail_on: settings.fail_on, ..render_options(console, settings.colour, delivered.root.clone()) };
-    write_review(&delivered.review, &settings.format, &options, paged, console)?;
+    // Carried findings of a run that reviewed nothing would look like a review; documents for programs say that it failed.
+    if delivered.fault.is_none() || !["terminal", "short"].contains(&settings.format.as_str()) {
+        write_review(&delivered.review, &settings.format, &options, paged, console)?;
+    }
     print_notes(finished, quiet, console);
     Ok(ExitCode::from(delivered.exit_code()))
 }
@@ -254,6 +257,26 @@ fn print_notes(finished: &FinishedReview, quiet: bool, console: &Console) {
     if let (Some(how), false) = (&delivered.goes_on, quiet) {
         console.print_to_stderr(&format!("review: this run can go on where it ended: {how}"));
     }
+    if let (Some(step), false) = (&delivered.next_step, quiet) {
+        console.print_to_stderr(&format!("review: to complete it: {}", strip_line(step)));
+    }
+    if !quiet && is_without_model(&delivered.review, &delivered.settings) {
+        console.print_dim_to_stderr(RULES_ONLY);
+    }
+    // Last: a reader looks there first.
+    if let Some(fault) = &delivered.fault {
+        console.print_to_stderr(&format!("review: error: {}", strip_line(fault)));
+    }
+}
+
+/// The line below a report of the rules, for a user who chose no model.
+const RULES_ONLY: &str =
+    "Rules only. For a full review: review init, or set ANTHROPIC_API_KEY (or OPENAI_API_KEY, GEMINI_API_KEY).";
+
+/// Checks whether the rules reviewed because no model was found, in a report for people. Who switched models off knows it.
+fn is_without_model(review: &Review, settings: &Settings) -> bool {
+    let is_chosen = settings.model != ModelChoice::Auto || settings.format != "terminal";
+    review.provenance.engine == Engine::Rules && !is_chosen && !review.change.files.is_empty()
 }
 
 /// Returns the rendering options that the terminal supports and the settings allow.

@@ -53,6 +53,7 @@ pub enum TurnFault {
 fn hint(status: u16) -> &'static str {
     match status {
         401 | 403 => " (is the key right, and may it use this model?)",
+        402 => " (is there credit left in the account?)",
         404 => " (are the model's name and the address right?)",
         _ => "",
     }

@@ -228,7 +228,7 @@ pub(super) fn engine(provenance: &ReviewProvenance) -> String {
 }
 
 /// Describes the cost of turns: `12,345 tokens in (80% from the cache), 99 out`, `$0.42`. Unknown figures are called unknown.
-fn spent(usage: Usage) -> [String; 2] {
+pub(crate) fn spent(usage: Usage) -> [String; 2] {
     let tokens = match (usage.input_tokens, usage.output_tokens) {
         (Some(input), Some(output)) => {
             let cached = usage.cached().map_or_else(String::new, |percent| format!(" ({percent}% from the cache)"));

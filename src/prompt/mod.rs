@@ -9,6 +9,7 @@ mod data;
 mod error;
 mod part;
 mod prompts;
+mod question;
 mod vars;
 mod verification;
 
@@ -17,6 +18,7 @@ pub use data::{FenceMark, UntrustedText};
 pub use error::PromptError;
 pub use part::{CrossPartVars, PartVars};
 pub use prompts::Prompts;
+pub use question::{QuestionVars, TaskVars};
 pub use vars::{ChangeVars, LastTurnVars, LeadVars, MakingRoomVars, SystemVars};
 pub use verification::VerificationVars;
 
@@ -70,4 +72,7 @@ const TEMPLATES: &[PromptTemplate] = &[
     template!("text_protocol.md", [], vars::no_samples),
     template!("text_repair.md", [], vars::no_samples),
     template!("text_switch.md", [], vars::no_samples),
+    template!("ask.md", [], vars::no_samples),
+    template!("ask_question.md", ["review", "question"], QuestionVars::samples),
+    template!("fix_findings.md", ["findings"], TaskVars::samples),
 ];

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::assistant::{AssistantVars, FindingVars};
 use super::error::PromptError;
 use super::part::{CrossPartVars, PartVars};
+use super::question::{QuestionVars, TaskVars};
 use super::vars::{ChangeVars, LastTurnVars, MakingRoomVars, SystemVars, nothing};
 use super::verification::VerificationVars;
 use super::{PromptTemplate, TEMPLATES};
@@ -206,6 +207,21 @@ impl Prompts {
     /// Returns the message to the verifying model before its last turn.
     pub fn verification_last_turn(&self, vars: &LastTurnVars) -> Result<String, PromptError> {
         self.render("second_look_last_turn.md", &vars.value())
+    }
+
+    /// Returns the system message of a model that answers a question about a saved review.
+    pub fn ask(&self) -> Result<String, PromptError> {
+        self.plain("ask.md")
+    }
+
+    /// Returns its first message: the review and the question.
+    pub fn ask_question(&self, vars: &QuestionVars) -> Result<String, PromptError> {
+        self.render("ask_question.md", &vars.value())
+    }
+
+    /// Returns findings as a task for a coding agent.
+    pub fn fix_findings(&self, vars: &TaskVars) -> Result<String, PromptError> {
+        self.render("fix_findings.md", &vars.value())
     }
 
     fn plain(&self, name: &'static str) -> Result<String, PromptError> {

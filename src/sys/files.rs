@@ -216,6 +216,18 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write(path, bytes, 0o600)
 }
 
+/// Lets the owner, the group and all others run a file.
+pub fn make_executable(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
 /// A file that only grows; readable by the owner only (0600).
 #[derive(Debug)]
 pub struct AppendFile {

@@ -146,6 +146,11 @@ impl Repo {
         self.git.commondir()
     }
 
+    /// Checks whether the setting `core.hooksPath` names another folder of hooks than that of the repository.
+    pub fn has_own_hooks_folder(&self) -> bool {
+        self.git.config().is_ok_and(|config| config.get_entry("core.hooksPath").is_ok())
+    }
+
     /// Returns the display name: the name of its folder, masked.
     pub fn name(&self) -> String {
         let folder = self.workdir().unwrap_or_else(|| self.git.commondir());

@@ -49,7 +49,7 @@ const LAYERS_WITHIN: &[(&str, &[&[&str]])] = &[
             &["review", "findings", "inspect"],
             &["post"],
             &["action", "batch", "build", "clients", "doctor", "eval", "service"],
-            &["queue"],
+            &["init", "queue"],
         ],
     ),
     (
@@ -60,7 +60,7 @@ const LAYERS_WITHIN: &[(&str, &[&[&str]])] = &[
             &["builder", "by_rules", "journal"],
             &["error", "run"],
             &["conversation", "plan"],
-            &["parts", "verify"],
+            &["ask", "parts", "verify"],
             &["by_model"],
             &["preview"],
         ],

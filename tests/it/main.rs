@@ -61,6 +61,7 @@ mod editor;
 mod eval;
 mod fallback;
 mod faults;
+mod first_hour;
 mod github_client;
 mod github_client_faults;
 mod github_fake;

@@ -216,7 +216,18 @@ impl BatchRun {
                 let (review, settings) = *served;
                 let failures = write_outputs(&review, &outputs, settings.fail_on);
                 let (root, not_kept, goes_on, interrupted) = (None, None, None, false);
-                let delivered = DeliveredReview { review, settings, root, failures, not_kept, goes_on, interrupted };
+                let (fault, next_step) = (None, None);
+                let delivered = DeliveredReview {
+                    review,
+                    settings,
+                    root,
+                    failures,
+                    not_kept,
+                    goes_on,
+                    interrupted,
+                    fault,
+                    next_step,
+                };
                 (delivered, ReviewSource::Unchanged)
             }
             ReviewDecision::Make(planned) => {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use machine::TerminalInfo;
+pub(in crate::app) use model::try_model;
 
 use crate::app::context::error::AppError;
 use crate::config::Flags;

@@ -26,6 +26,8 @@ const BY_TEXT: &str = "say `tools = false` for this model in your own file of pr
 
 /// Time limit for a provider to list its models.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Time limit of a single test: a local model may be loaded first.
+const LONGEST_TEST: Duration = Duration::from_mins(2);
 /// Limit in characters on a displayed model name.
 const LONGEST_NAME: usize = 100;
 
@@ -99,6 +101,28 @@ pub(super) async fn check(
         checks.extend(about.into_iter().map(|check| check.about_model(&name)));
     }
     checks
+}
+
+/// Tests the model that the settings choose with one small request, without code. Returns its checks; none if the rules review.
+pub(in crate::app) async fn try_model(
+    resolved: &ResolvedSettings,
+    providers: &ProviderEnvironment,
+    events: &dyn EventSink,
+    cancel: &Cancel,
+) -> Result<Vec<DoctorCheck>, AppError> {
+    let Some(chosen) = model::choose(resolved, providers)? else { return Ok(Vec::new()) };
+    let of = ModelUnderTest { chosen: &chosen, resolved, providers };
+    let provider = llm::connect(&chosen.row, &chosen.model, &chosen.access)?;
+    let text = format!("asking {}/{}; no code is sent", strip_line(&chosen.row.name), strip_line(&chosen.model));
+    events.emit(Event::Notice { text });
+    let cancel = cancel.with_deadline(LONGEST_TEST);
+    let probe = ModelProbe { provider: &*provider, grammar: "", cancel: &cancel };
+    let counted = probe.ask_to_count().await;
+    let mut check = of.judge("streaming", &counted, verdict::judge_counting(&counted));
+    if let Some(near) = of.suggest_similar(&counted).await {
+        check.advice = Some(near);
+    }
+    Ok(vec![check])
 }
 
 fn choose(resolved: &ResolvedSettings, providers: &ProviderEnvironment) -> Result<Vec<ChosenModel>, AppError> {

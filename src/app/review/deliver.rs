@@ -1,6 +1,6 @@
 //! The end of a run: saves it, writes the requested files and determines the exit code. Main type: [`DeliveredReview`].
 
-use super::resume_hint::resume_hint;
+use super::resume_hint::{next_step, resume_hint};
 use crate::app::context::saved_runs::keep;
 use crate::app::context::saved_runs::render;
 use std::path::PathBuf;
@@ -43,6 +43,10 @@ pub struct DeliveredReview {
     pub goes_on: Option<String>,
     /// `true` if the user interrupted it.
     pub interrupted: bool,
+    /// The error of a run in which the provider failed before anything was reviewed, with the source of its key and what to do.
+    pub fault: Option<String>,
+    /// The step that completes an incomplete review, if resuming it is not that step.
+    pub next_step: Option<String>,
 }
 
 impl DeliveredReview {
@@ -77,6 +81,19 @@ fn exit_code(review: &Review, fail_on: Option<Severity>, interrupted: bool, unpu
     }
 }
 
+/// Describes the failure of the provider in a run that reviewed nothing; `keys` are the providers, each with the source of its key.
+fn provider_fault(review: &Review, keys: &[(String, String)]) -> Option<String> {
+    if review.outcome != ReviewOutcome::Failed || !review.ended.is_provider_fault() {
+        return None;
+    }
+    let reason = review.reasons.first().map_or("the model failed", String::as_str).trim_end_matches('.');
+    let of = keys.iter().find(|(provider, _)| reason.starts_with(provider.as_str())).or(keys.first());
+    let key = of.map_or_else(String::new, |(_, from)| format!("; the key is from {from}"));
+    Some(format!(
+        "{reason}{key}; nothing was reviewed (`review doctor` tests the model, --no-model runs the rules alone)"
+    ))
+}
+
 /// The location of the reviewed change on this machine.
 pub(in crate::app) struct ReviewLocation {
     /// The repository's folder.
@@ -91,6 +108,8 @@ pub(in crate::app) struct RunSaving {
     pub(in crate::app) identity: Option<String>,
     /// The lock of the run: whoever lost it writes nothing more.
     pub(in crate::app) held: Option<RunLock>,
+    /// The providers of the run, each with the source of its key.
+    pub(in crate::app) keys: Vec<(String, String)>,
 }
 
 /// Writes a review to files; returns a sentence for each one that could not be written.
@@ -133,7 +152,7 @@ pub(in crate::app) fn deliver(
     cancel: &Cancel,
 ) -> DeliveredReview {
     let store = &around.store;
-    let RunSaving { identity, held } = saving;
+    let RunSaving { identity, held, keys } = saving;
     let saved = keep(store, &review, places.repository, identity).map_err(|error| error.to_string());
     let not_kept = saved.and_then(|()| keep_hidden(store, &review)).and_then(|()| keep_change(store, &review)).err();
     drop(held);
@@ -144,7 +163,9 @@ pub(in crate::app) fn deliver(
     let is_whole = not_kept.is_none() && store.has_files(review.id, &[inputs::NAME, JOURNAL]).unwrap_or(false);
     let goes_on = resume_hint(review.id, review.ended).filter(|_| is_whole);
     let interrupted = cancel.check() == Err(CancelReason::Interrupted);
-    DeliveredReview { review, settings, root: places.root, failures, not_kept, goes_on, interrupted }
+    let fault = if interrupted { None } else { provider_fault(&review, &keys) };
+    let next_step = if goes_on.is_some() || fault.is_some() { None } else { next_step(&review) };
+    DeliveredReview { review, settings, root: places.root, failures, not_kept, goes_on, interrupted, fault, next_step }
 }
 
 #[cfg(test)]

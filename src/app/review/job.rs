@@ -10,6 +10,7 @@ use super::engine::{EngineJob, ModelContext, NewRun, RunMode, run_engine};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::model;
+use crate::app::context::model::ChosenModel;
 use crate::app::context::prompts;
 use crate::app::prepare::change;
 use crate::app::prepare::change::PreparedChange;
@@ -257,6 +258,7 @@ pub(in crate::app) async fn run_and_deliver(
 ) -> Result<DeliveredReview, AppError> {
     let settings = work.subject.settings.clone();
     let places = ReviewLocation { repository: work.subject.repository.clone(), root: work.subject.root.clone() };
+    let keys = work.by_model.as_ref().map(|model| key_sources(&model.chosen)).unwrap_or_default();
 
     events.emit(Event::Stage { stage: ReviewStage::Review });
     let (mut review, held) = Box::pin(run_engine(work, &around, Arc::clone(&events))).await?;
@@ -264,9 +266,15 @@ pub(in crate::app) async fn run_and_deliver(
 
     // A finished review is written, however late; a second interrupt ends the process.
     let limit = Cancel::never();
-    let saving = RunSaving { identity: facts.identity, held };
+    let saving = RunSaving { identity: facts.identity, held, keys };
     let work = move || Ok(deliver::deliver(review, settings, places, saving, &outputs, &around, &cancel));
     stage(ReviewStage::Deliver, &events, &limit, work).await
+}
+
+/// Lists the providers of a run, each with the source of its key.
+fn key_sources(chosen: &ChosenModel) -> Vec<(String, String)> {
+    let all = std::iter::once(chosen).chain(&chosen.next);
+    all.filter_map(|chosen| Some((chosen.row.name.to_string(), chosen.key_from.clone()?))).collect()
 }
 
 /// Runs a stage off the async threads, and announces it. A stage that exceeds `limit` is abandoned.

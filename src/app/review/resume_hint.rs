@@ -2,7 +2,7 @@
 //!
 //! Resuming it belongs in `resume`.
 
-use crate::domain::review::StopReason;
+use crate::domain::review::{CoverageState, Review, ReviewOutcome, StopReason};
 use crate::domain::run::RunId;
 
 /// The command that resumes a run with this stop reason, if resuming can help.
@@ -22,9 +22,60 @@ pub(super) fn can_resume(ended: StopReason) -> bool {
     ended.is_resumable() && ended != StopReason::WindowLimit
 }
 
+/// The step that completes a review which no resuming completes; `None` for a complete one.
+pub(super) fn next_step(review: &Review) -> Option<String> {
+    if review.outcome == ReviewOutcome::Complete {
+        return None;
+    }
+    let partial = || {
+        let file = review.coverage.files.iter().find(|file| file.state == CoverageState::Truncated);
+        file.map(|file| format!("--exclude '{}' leaves out a file that is too large to review whole", file.path))
+    };
+    let step = match review.ended {
+        StopReason::Interrupted => "review it again".to_owned(),
+        StopReason::Deadline => {
+            "give it more time with --timeout, or review less with --include or --exclude".to_owned()
+        }
+        StopReason::TurnLimit => "give it more turns with --max-turns".to_owned(),
+        StopReason::TokenLimit => "give it more tokens with --max-tokens".to_owned(),
+        StopReason::CostLimit => "give it more money with --max-cost".to_owned(),
+        StopReason::WindowLimit => {
+            "name a model with a larger window with --model, or review less with --include or --exclude".to_owned()
+        }
+        StopReason::ProviderFault | StopReason::RequestRefused => {
+            "`review doctor` tests the model; name others to take over with --model A,B".to_owned()
+        }
+        StopReason::Unfinished
+        | StopReason::Refused
+        | StopReason::EmptyAnswer
+        | StopReason::LeakedMarkup
+        | StopReason::OutputLimit
+        | StopReason::MalformedCalls => {
+            "review it again, or name another model with --model: this one gave up".to_owned()
+        }
+        StopReason::Finished => partial().unwrap_or_else(|| {
+            "review it again with --full, or leave out files that cannot be reviewed with --exclude".to_owned()
+        }),
+    };
+    Some(step)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::present::json;
+
+    #[test]
+    fn every_incomplete_review_has_a_next_step_and_a_complete_one_has_none() {
+        let mut review = json::parse(include_bytes!("../../../fixtures/documents/incomplete.json")).unwrap();
+        for ended in StopReason::ALL {
+            review.ended = *ended;
+            let step = next_step(&review).unwrap();
+            assert!(step.contains("review") || step.contains("--"), "{step}");
+        }
+        review.outcome = ReviewOutcome::Complete;
+        assert_eq!(next_step(&review), None);
+    }
 
     #[test]
     fn what_ended_for_want_of_something_may_go_on() {

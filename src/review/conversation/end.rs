@@ -34,9 +34,16 @@ pub(in crate::review) enum ConversationEnd<C> {
 impl ConversationEnd<()> {
     /// Returns the outcome of a conversation of the review.
     pub(super) fn into_outcome(self) -> EngineOutcome {
+        self.into_conclusion().err().unwrap_or(EngineOutcome::Done)
+    }
+}
+
+impl<C> ConversationEnd<C> {
+    /// Returns the conclusion; if there is none, the outcome that says why.
+    pub(in crate::review) fn into_conclusion(self) -> Result<C, EngineOutcome> {
         let short = |ended, why| EngineOutcome::Short { ended, why };
-        match self {
-            Self::Concluded(()) => EngineOutcome::Done,
+        Err(match self {
+            Self::Concluded(conclusion) => return Ok(conclusion),
             Self::Recorded(end) => {
                 let (ended, why) = end.into_reason();
                 EngineOutcome::from_recorded(ended, why)
@@ -50,6 +57,6 @@ impl ConversationEnd<()> {
             Self::Failed { words, .. } => short(StopReason::ProviderFault, words),
             Self::Refused(text) => InvalidAnswer::refusal(&text),
             Self::Invalid(invalid) => invalid.outcome(),
-        }
+        })
     }
 }

@@ -31,6 +31,8 @@ pub(in crate::app) struct ChosenModel {
     pub(in crate::app) model: String,
     /// Its key and address.
     pub(in crate::app) access: ProviderAccess,
+    /// The variable or the setting that its key comes from; `None` without a key.
+    pub(in crate::app) key_from: Option<String>,
     /// Notices for the user before anything is sent, one line each; also those about failover models.
     pub(in crate::app) notices: Vec<String>,
     /// The failover models, in order.
@@ -103,6 +105,7 @@ pub(in crate::app) fn choose(
     environment: &ProviderEnvironment,
 ) -> Result<Option<ChosenModel>, AppError> {
     let Some(mut first) = choose_as(&resolved.settings.model, "model", resolved, environment)? else { return Ok(None) };
+    name_key_origins(&mut first, resolved);
     for choice in &resolved.settings.next_models {
         let Some(next) = choose_as(choice, "model", resolved, environment)? else { continue };
         // A provider alone stands for its default model, which may also be named explicitly.
@@ -122,7 +125,16 @@ pub(in crate::app) fn choose(
         first.notices.extend(more);
         first.next.push(next);
     }
+    first.next.iter_mut().for_each(|next| name_key_origins(next, resolved));
     Ok(Some(first))
+}
+
+/// Adds to a key of the settings the variable or the line of the file that it stands in.
+fn name_key_origins(chosen: &mut ChosenModel, resolved: &ResolvedSettings) {
+    let Some(from) = &mut chosen.key_from else { return };
+    if let Some((_, _, origin)) = resolved.origins.iter().find(|(key, _, _)| *key == from.as_str()) {
+        *from = origin.to_string();
+    }
 }
 
 /// Checks that the named model, its key and its address can be used. Models that are not named are checked by the review. Nothing is sent.
@@ -265,6 +277,11 @@ fn chosen(
 ) -> Result<ChosenModel, AppError> {
     let set = settings.provider(&row.name);
     let usual_key = environment.first(&row.key_variables).filter(|_| set.api_key.is_none());
+    let key_from = if set.api_key.is_some() {
+        Some(format!("{}.api_key", row.name))
+    } else {
+        usual_key.map(|(variable, _)| variable.to_owned())
+    };
     let mut notices = Vec::new();
     // See the module: a key in the usual variable is not for a server of the user's own choice.
     let key = match (set.api_key, usual_key) {
@@ -281,6 +298,7 @@ fn chosen(
         }
         (None, usual) => usual.map(|(_, key)| key.clone()),
     };
+    let key_from = key_from.filter(|_| key.is_some());
     if row.needs_key && key.is_none() {
         return Err(AppError::NoKey {
             model: format!("{}/{model}", row.name),
@@ -320,7 +338,7 @@ fn chosen(
         );
         notices.insert(0, line);
     }
-    Ok(ChosenModel { row: Arc::clone(row), model: model.to_owned(), access, notices, next: Vec::new() })
+    Ok(ChosenModel { row: Arc::clone(row), model: model.to_owned(), access, key_from, notices, next: Vec::new() })
 }
 
 /// Checks whether the server runs on this machine, started by its user.
