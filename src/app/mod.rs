@@ -33,22 +33,25 @@ pub use context::environment::ProcessEnv;
 pub use context::error::{AppError, UseCaseError};
 pub use context::forge::ForgeEnvironment;
 pub use context::model::{KnownProvider, ProviderEnvironment, agent_model, agent_words, providers};
-pub use context::saved_runs::{latest_of, list};
+pub use context::saved_runs::{latest_of, list, list_here};
 pub use context::secret_file::secret_file;
 pub use context::settings::list_settings as settings;
 pub use doctor::{DoctorAsk, TerminalInfo, doctor};
 pub use editor::{DisplayLimits, EditorOptions, EditorWindow, FinalDocument, NO_EDITOR, ReviewDisplay, probe_editor};
 pub use eval::{EvalError, EvalJob, earlier as earlier_evaluation, evaluate, write_evaluation};
 pub use findings::apply::{
-    AppliedFile, AppliedFinding, ApplyAsk, ApplyError, ApplyResult, FileFault, PlaceFault, RefusedFile, apply,
+    AppliedFile, AppliedFinding, ApplyAsk, ApplyError, ApplyResult, FileFault, PlaceFault, RefusedFile, applicable,
+    apply,
 };
 pub use findings::current::{CurrentEdit, CurrentPlace, CurrentReview, CurrentTexts};
 pub use findings::dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
 pub use findings::open::{OpenedReport, open_report};
 pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
+pub use inspect::candidates::{CandidateKind, candidates};
 pub use inspect::models::{ModelsAsk, models};
 pub use inspect::pager::Pager;
-pub use inspect::rules::{RulesError, explain_rule, list_rules, test_rules};
+pub use inspect::rules::{RulesError, explain_rule, list_rules, retain_language, test_rules};
+pub use inspect::settings_file::{SettingsFile, change_setting, edit_settings, settings_path};
 pub use inspect::tool_call::{ManualToolCall, call_tool};
 pub use post::artefact::{ArtefactError, ExpectedArtefact, expected_artefact, post_artefact};
 pub use post::thread::posted_url;
@@ -63,7 +66,7 @@ pub use queue::{
     add_jobs, run_worker, set_schedule, worker_name,
 };
 pub use review::deliver::{DeliveredReview, OutputFile};
-pub use review::job::{ReviewJob, choose_scope, review, time_limit};
+pub use review::job::{ReviewJob, choose_scope, read_words, review, time_limit};
 pub use review::preview::preview;
 pub use review::replay::{
     ChangedRequest, ComparisonOptions, ReplayError, ReplayResult, RequestComparison, RequestPart, compare, replay,
@@ -81,9 +84,10 @@ pub use service::{
     Service, ServiceOptions, StartFault, StartReview, StartedReview, WatchTarget, file_uri_path,
 };
 
-pub use crate::store::Store;
+pub use crate::git::{CommandWords, WordsMeaning};
 pub use crate::llm::{BridgeError, BridgeTools};
+pub use crate::store::Store;
 pub use crate::syntax::{HELPER as PARSE_HELPER, serve_probe as serve_parser};
 pub use crate::sys::cancel::{Cancel, CancelReason};
-pub use crate::sys::clock::now;
+pub use crate::sys::clock::{local_minute, now};
 pub use crate::sys::process::{SUPERVISOR, is_process_alive, supervise};

@@ -38,7 +38,7 @@ fn show(acted: &ActionResult, is_runner: bool, console: &Console) -> Result<(), 
     // A runner shows its commands in the log too: everything would appear twice there.
     if !is_runner {
         for failure in acted.delivered.iter().flat_map(|delivered| &delivered.failures) {
-            console.print_to_stderr(&format!("review: error: {failure}"));
+            console.print_to_stderr(&format!("error: {failure}"));
         }
         if let Some(error) = &acted.error {
             report(error, console);

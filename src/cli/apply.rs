@@ -1,11 +1,14 @@
 //! `review apply`: applies verified suggestions to the working tree.
 
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap_complete::engine::ArgValueCandidates;
 
 use super::DirectoryArgs;
+use super::candidates;
 use super::console::Console;
 use crate::app::{self, AppError, ApplyAsk, ApplyResult, Cancel, ProcessEnv};
 use crate::domain::text::{strip_block, strip_line};
@@ -17,6 +20,8 @@ Examples:
   review apply 5aaf74257db7                   apply the suggestion of a finding
   review apply 5aaf7 c4012 --check            show the changes as a diff
   review apply 5aaf7 --check | git apply --cached
+  review apply --interactive                  show one after the other, and ask
+  review apply --all                          apply every suggestion of the newest review
 
 A suggestion is applied only if the lines that it replaces are unchanged since the review and occur
 once. Of several suggestions for one file, all are applied or none.
@@ -26,8 +31,14 @@ Exit codes:
   5 a file could not be written               130 interrupted")]
 pub(super) struct ApplyArgs {
     /// The ids of findings, or prefixes of them
-    #[arg(required = true, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(required_unless_present_any = ["all", "interactive"], value_name = "ID", value_parser = NonEmptyStringValueParser::new(), add = ArgValueCandidates::new(candidates::findings))]
     ids: Vec<String>,
+    /// Apply the suggestions of all open findings
+    #[arg(long, conflicts_with_all = ["ids", "interactive"])]
+    all: bool,
+    /// Show each suggestion as a diff, and ask whether to apply it
+    #[arg(short, long, conflicts_with = "ids")]
+    pub(super) interactive: bool,
     /// The run with the findings: its id, a prefix of one, or `last` [default: the newest of this repository]
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
@@ -39,7 +50,24 @@ pub(super) struct ApplyArgs {
 }
 
 pub(super) fn run(args: ApplyArgs, console: &Console) -> Result<ExitCode, AppError> {
-    let ApplyArgs { ids, run, check, place } = args;
+    let ApplyArgs { mut ids, all, interactive, run, check, place } = args;
+    if all || interactive {
+        let around = ProcessEnv::of_this_process()?;
+        let open = app::applicable(&around, &place.directory, run.as_deref())?;
+        if open.is_empty() {
+            console.print_to_stderr("review: no open finding of this review has a suggestion");
+            return Ok(ExitCode::SUCCESS);
+        }
+        ids = open.iter().map(|finding| finding.id.to_string()).collect();
+    }
+    if interactive {
+        let ask = ApplyAsk { directory: place.directory.clone(), run: run.clone(), findings: Vec::new(), check: true };
+        ids = choose(&ask, ids, console)?;
+        if ids.is_empty() {
+            console.print_to_stderr("review: nothing was applied");
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
     let ask = ApplyAsk { directory: place.directory, run, findings: ids, check };
     let applied = app::apply(&ProcessEnv::of_this_process()?, &ask, &Cancel::never())?;
     if check {
@@ -55,9 +83,42 @@ pub(super) fn run(args: ApplyArgs, console: &Console) -> Result<ExitCode, AppErr
     }
     for refused in &applied.refused {
         let why = strip_line(&refused.why.to_string());
-        console.print_to_stderr(&format!("review: error: {} was left as it is: {why}", refused.path));
+        console.print_to_stderr(&format!("error: {} was left as it is: {why}", refused.path));
     }
     Ok(ExitCode::from(applied.exit_code()))
+}
+
+/// Shows each suggestion and asks for it; returns the chosen ones. The answers come from a terminal alone.
+fn choose(ask: &ApplyAsk, ids: Vec<String>, console: &Console) -> Result<Vec<String>, AppError> {
+    if !io::stdin().is_terminal() {
+        let text = "--interactive asks on a terminal, and standard input is none: name the findings, or use --all";
+        return Err(AppError::Unusable(text.to_owned()));
+    }
+    let around = ProcessEnv::of_this_process()?;
+    let mut chosen = Vec::new();
+    for id in ids {
+        let shown = app::apply(&around, &ApplyAsk { findings: vec![id.clone()], ..ask.clone() }, &Cancel::never())?;
+        for refused in &shown.refused {
+            console
+                .print_to_stderr(&format!("review: {id} cannot be applied: {}", strip_line(&refused.why.to_string())));
+        }
+        if shown.files.is_empty() {
+            continue;
+        }
+        diff(&shown, console)?;
+        let titles = shown.files.iter().flat_map(|file| &file.findings).map(|finding| strip_line(&finding.title));
+        let title = titles.collect::<Vec<_>>().join(", ");
+        console.print_to_stderr(&format!("Apply {id} ({title})? [y]es, [n]o, [q]uit"));
+        let mut line = String::new();
+        let read = io::stdin().read_line(&mut line)?;
+        match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => chosen.push(id),
+            "q" | "quit" => break,
+            _ if read == 0 => break,
+            _ => {}
+        }
+    }
+    Ok(chosen)
 }
 
 fn diff(applied: &ApplyResult, console: &Console) -> Result<(), AppError> {

@@ -54,48 +54,48 @@ pub(super) struct BatchArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     /// Leave out branches without a commit in this period (7d, 12h)
-    #[arg(long, value_name = "TIME", value_parser = |text: &str| parse_duration(text), help_heading = "What to review")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = |text: &str| parse_duration(text), help_heading = "What to review")]
     since: Option<Duration>,
     /// Print N shards as a matrix for GitHub Actions (JSON), and review nothing
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SHARDS)), conflicts_with = "shard", help_heading = "What to review")]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SHARDS)), conflicts_with = "shard", help_heading = "What to review")]
     matrix: Option<u32>,
     /// Review again what is unchanged since its review
-    #[arg(long, help_heading = "What to review")]
+    #[arg(hide_short_help = true, long, help_heading = "What to review")]
     force: bool,
     /// Resume the reviews that were interrupted
-    #[arg(long, help_heading = "What to review")]
+    #[arg(hide_short_help = true, long, help_heading = "What to review")]
     resume: bool,
     /// Number of reviews at a time
     #[arg(long, short, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64), help_heading = "Who reviews")]
     jobs: u8,
     /// Send turns in message batches of the provider, at half the price; a turn may take a day
-    #[arg(long, help_heading = "Who reviews")]
+    #[arg(hide_short_help = true, long, help_heading = "Who reviews")]
     economy: bool,
     #[command(flatten, next_help_heading = "Who reviews")]
     reviewer: ReviewerArgs,
     /// Time limit of the batch (30m, 2h) [default: none; each review has its own]
-    #[arg(long, value_name = "TIME", value_parser = values::time(), help_heading = "Who reviews")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = values::time(), help_heading = "Who reviews")]
     timeout: Option<String>,
     /// Review all files, also those that are unchanged since an earlier review of the branch
-    #[arg(long, help_heading = "Who reviews")]
+    #[arg(hide_short_help = true, long, help_heading = "Who reviews")]
     full: bool,
     /// Hide findings below this severity; they are counted
-    #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, hide_possible_values = true, help_heading = "Output")]
+    #[arg(hide_short_help = true, long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, hide_possible_values = true, help_heading = "Output")]
     min_severity: Option<String>,
     /// Hide findings below this confidence (1 to 10)
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(hide_short_help = true, long, value_name = "N", help_heading = "Output")]
     min_confidence: Option<String>,
     /// Exit with 1 if a finding is at or above this severity, even if it is hidden
     #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, help_heading = "Output")]
     fail_on: Option<String>,
     /// Print the reviews as a table for people, as JSON, or as a line of JSON each
-    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json", "ndjson"], default_value = "terminal", help_heading = "Output")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = ["terminal", "json", "ndjson"], default_value = "terminal", help_heading = "Output")]
     format: String,
     /// Write index.json, index.md, index.html and a folder for each review
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
     /// With --output: write each review in this format; repeatable [default: json, markdown]
-    #[arg(long, value_name = "FORMAT", value_parser = format_names(), requires = "output", hide_possible_values = true, help_heading = "Output")]
+    #[arg(hide_short_help = true, long, value_name = "FORMAT", value_parser = format_names(), requires = "output", hide_possible_values = true, help_heading = "Output")]
     review_format: Vec<String>,
     /// Print only errors on standard error
     #[arg(short, long, help_heading = "Output")]
@@ -115,19 +115,19 @@ pub(super) struct SelectionArgs {
     #[arg(long, value_name = "REMOTE", value_parser = NonEmptyStringValueParser::new(), help_heading = "What to review")]
     remote: Option<String>,
     /// Review each commit of a range by itself
-    #[arg(long, value_name = "A..B", value_parser = parse_range, conflicts_with_all = ["branches", "all_branches", "remote", "target"], help_heading = "What to review")]
+    #[arg(hide_short_help = true, long, value_name = "A..B", value_parser = parse_range, conflicts_with_all = ["branches", "all_branches", "remote", "target"], help_heading = "What to review")]
     each_commit: Option<(String, String)>,
     /// Review the open pull requests of the repository
-    #[arg(long, value_name = "STATE", value_parser = ["open"], conflicts_with_all = ["branches", "all_branches", "remote", "target", "each_commit"], help_heading = "What to review")]
+    #[arg(hide_short_help = true, long, value_name = "STATE", value_parser = ["open"], conflicts_with_all = ["branches", "all_branches", "remote", "target", "each_commit"], help_heading = "What to review")]
     prs: Option<String>,
     /// Review a list from standard input: REPO, HEAD and perhaps TARGET with tabs between them
-    #[arg(long, conflicts_with_all = ["branches", "all_branches", "remote", "target", "each_commit", "prs"], help_heading = "What to review")]
+    #[arg(hide_short_help = true, long, conflicts_with_all = ["branches", "all_branches", "remote", "target", "each_commit", "prs"], help_heading = "What to review")]
     stdin: bool,
     /// Compare with this branch or commit [default: for each branch as in `review`]
-    #[arg(long, value_name = "REF", value_parser = NonEmptyStringValueParser::new(), help_heading = "What to review")]
+    #[arg(alias = "base", short, long, value_name = "REF", value_parser = NonEmptyStringValueParser::new(), help_heading = "What to review")]
     pub(super) target: Option<String>,
     /// Review only this part of the changes: the K-th of N shards
-    #[arg(long, value_name = "K/N", value_parser = |text: &str| text.parse::<Shard>(), help_heading = "What to review")]
+    #[arg(hide_short_help = true, long, value_name = "K/N", value_parser = |text: &str| text.parse::<Shard>(), help_heading = "What to review")]
     pub(super) shard: Option<Shard>,
 }
 
@@ -159,15 +159,16 @@ enum BatchAction {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  review batch merge shard-* --output reviews")]
 struct MergeArgs {
     /// The folders that the shards wrote with --output
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
     /// Write the joined index.json, index.md and index.html, and the folders of all reviews
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print the reviews as a table for people, as JSON, or as a line of JSON each
-    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json", "ndjson"], default_value = "terminal")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = ["terminal", "json", "ndjson"], default_value = "terminal")]
     format: String,
 }
 
@@ -243,7 +244,7 @@ fn finish(index: &BatchIndex, format: &str, output: Option<&Path>, console: &Con
     }
     let code = index.exit_code();
     if let Some(Err(error)) = output.map(|output| app::write_batch_index(output, index)) {
-        console.print_to_stderr(&format!("review: error: {error}"));
+        console.print_to_stderr(&format!("error: {error}"));
         return Ok(ExitCode::from(if code == 0 { 5 } else { code }));
     }
     Ok(ExitCode::from(code))

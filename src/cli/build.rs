@@ -65,6 +65,7 @@ pub(super) struct BuildArgs {
 #[derive(Debug, Subcommand)]
 enum BuildCommand {
     /// List the tools that apply here
+    #[command(after_help = "Example:\n  review build list")]
     List {
         #[command(flatten)]
         place: DirectoryArgs,
@@ -76,6 +77,7 @@ enum BuildCommand {
         json: bool,
     },
     /// Show lines of the log of a run, also of one that still runs
+    #[command(after_help = "Example:\n  review build log 1a2b3c4d --start -50")]
     Log {
         /// The run
         run: String,
@@ -90,6 +92,7 @@ enum BuildCommand {
         json: bool,
     },
     /// Show bytes of the log of a run
+    #[command(after_help = "Example:\n  review build raw 1a2b3c4d")]
     Raw {
         /// The run
         run: String,

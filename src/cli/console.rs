@@ -28,7 +28,11 @@ pub(super) struct Console {
     stderr_is_terminal: bool,
     pub(super) stdout_is_terminal: bool,
     no_colour: bool,
+    /// Color is wanted even without a terminal.
+    force_colour: bool,
     dumb: bool,
+    /// Causes of errors are shown too.
+    pub(super) verbose: bool,
     links: bool,
     logs: BuildLogs,
 }
@@ -46,6 +50,11 @@ impl Console {
             stdout_is_terminal,
             // https://no-color.org: present and not empty.
             no_colour: set("NO_COLOR"),
+            // As other programs read them: 0 is no wish.
+            force_colour: ["FORCE_COLOR", "CLICOLOR_FORCE"]
+                .iter()
+                .any(|name| set(name) && std::env::var_os(name).is_some_and(|value| value != "0")),
+            verbose: false,
             dumb: std::env::var_os("TERM") == Some(OsString::from("dumb")),
             links: supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout),
             logs: BuildLogs::detect(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())),
@@ -56,8 +65,13 @@ impl Console {
         match wish {
             Colour::Always => true,
             Colour::Never => false,
-            Colour::Auto => self.stdout_is_terminal && !self.no_colour && !self.dumb,
+            Colour::Auto if self.no_colour => false,
+            Colour::Auto => self.force_colour || (self.stdout_is_terminal && !self.dumb),
         }
+    }
+
+    pub(super) fn with_verbose(self, verbose: bool) -> Self {
+        Self { verbose, ..self }
     }
 
     /// Describes the terminal, for `review doctor`.

@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap_complete::engine::ArgValueCandidates;
 
 use super::DirectoryArgs;
+use super::candidates;
 use super::console::Console;
 use crate::app::{self, AppError, DismissAsk, ProcessEnv};
 use crate::domain::day::Day;
@@ -23,7 +25,7 @@ branch that contains it, and a change cannot dismiss its own findings. docs/dism
 which findings an entry covers.")]
 pub(super) struct DismissArgs {
     /// The id of the finding, or a prefix of it
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    #[arg(value_parser = NonEmptyStringValueParser::new(), add = ArgValueCandidates::new(candidates::findings))]
     id: String,
     /// The reason, one line; every review that leaves the finding out shows it
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]

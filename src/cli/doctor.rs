@@ -38,7 +38,7 @@ pub(super) struct DoctorArgs {
     #[command(flatten)]
     place: DirectoryArgs,
     /// Test this model: PROVIDER/NAME, or a PROVIDER alone [default: the one that would review]
-    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model")]
+    #[arg(short, long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model")]
     model: Option<String>,
     /// Check for a review with the built-in rules only
     #[arg(long)]
@@ -50,7 +50,7 @@ pub(super) struct DoctorArgs {
     #[arg(long)]
     offline: bool,
     /// Compare with this branch or commit [default: the remote's default branch]
-    #[arg(long, visible_alias = "target-branch", value_name = "REF", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(short, long, visible_alias = "base", alias = "target-branch", value_name = "REF", value_parser = NonEmptyStringValueParser::new())]
     target: Option<String>,
     /// Read the project's settings from the target tip or from the disk
     #[arg(long, value_name = "WHERE", value_parser = ["target", "worktree"], default_value = "target")]
@@ -59,10 +59,10 @@ pub(super) struct DoctorArgs {
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
     timeout: Duration,
     /// Print it for people, or as JSON
-    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
     format: String,
-    /// Colour the output: auto, always or never
-    #[arg(long, visible_alias = "color", value_name = "WHEN", value_parser = ["auto", "always", "never"], default_value = "auto")]
+    /// Color the output: auto, always or never
+    #[arg(long = "color", alias = "colour", value_name = "WHEN", value_parser = ["auto", "always", "never"], default_value = "auto")]
     colour: String,
     /// Print only errors on standard error
     #[arg(short, long)]

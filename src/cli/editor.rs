@@ -31,6 +31,7 @@ impl EditorLocationArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  review editor probe        find the window, and say why if there is none")]
 pub(super) struct EditorArgs {
     #[command(subcommand)]
     action: EditorCommand,

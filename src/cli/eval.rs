@@ -72,10 +72,10 @@ pub(super) struct EvalArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     compare: Option<PathBuf>,
     /// Print the numbers as a table for people, or as JSON
-    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal", help_heading = "Output")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal", help_heading = "Output")]
     format: String,
     /// Also write them to a file (json=now.json)
-    #[arg(long, value_name = "json=FILE", value_parser = parse_output, help_heading = "Output")]
+    #[arg(short, long, value_name = "json=FILE", value_parser = parse_output, help_heading = "Output")]
     output: Option<PathBuf>,
     /// Print only errors on standard error
     #[arg(short, long, help_heading = "Output")]
@@ -126,7 +126,7 @@ pub(super) fn run(args: EvalArgs, console: &Console) -> Result<ExitCode, AppErro
     if let Some(file) = &args.output
         && let Err(error) = app::write_evaluation(file, &json(&report))
     {
-        console.print_to_stderr(&format!("review: error: {error}"));
+        console.print_to_stderr(&format!("error: {error}"));
         // As with a review: a worse result takes precedence over a missing output.
         let code = evaluation.exit_code(below);
         return Ok(ExitCode::from(if code == 0 { 5 } else { code }));

@@ -55,7 +55,7 @@ struct GuidelineListArgs {
 #[derive(Debug, Args)]
 struct GuidelineReadArgs {
     /// Print it for people, or as JSON
-    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
     format: String,
     #[command(flatten)]
     place: DirectoryArgs,

@@ -25,7 +25,7 @@ review of each one, whoever made it. Standard output carries the protocol and no
 docs/editors.md has the configuration of editors, all commands and their arguments.")]
 pub(super) struct LspArgs {
     /// Model for reviews that the editor starts
-    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model")]
+    #[arg(short, long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model")]
     model: Option<String>,
     /// Use only the built-in rules for reviews that the editor starts
     #[arg(long)]

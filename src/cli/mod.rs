@@ -2,11 +2,13 @@
 //!
 //! Main type: [`Cli`]. A subcommand is one file here, one variant and one arm. What a command does belongs in `app`.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 mod action;
@@ -14,6 +16,7 @@ mod apply;
 mod args;
 mod batch;
 mod build;
+mod candidates;
 mod completions;
 mod config;
 mod console;
@@ -26,6 +29,7 @@ mod lsp;
 mod mcp;
 mod models;
 mod open;
+mod pages;
 mod parse_helper;
 mod post;
 mod present;
@@ -44,6 +48,7 @@ use args::ReviewArgs;
 use console::Console;
 
 use crate::app::{self, AppError};
+use crate::domain::nearest::nearest;
 use crate::present::Syntax;
 
 /// Time limit for a stage to react to an interrupt before it is abandoned.
@@ -52,11 +57,12 @@ const GRACE: Duration = Duration::from_secs(3);
 const EXAMPLES: &str = "\
 Examples:
   review                           review this branch against the remote's default branch
-  review --target main             review the commits of HEAD since main
+  review main                      review the commits of HEAD since main
+  review HEAD~3..HEAD src/         review a range, and only what is in src/
   review --staged                  review the staged changes
   review --commit 1a2b3c4          review one commit
-  review --pr 12                   review a pull request, without checking it out
-  review --pr 12 --post            and post the review to it
+  review 12                        review a pull request, without checking it out
+  review 12 --post                 and post the review to it
   git diff | review --diff -       review a patch, with or without a repository
   review --resume last             resume an interrupted run
   review --present editor          show it in the window of the editor, step by step
@@ -72,7 +78,13 @@ Exit codes:
 ///
 /// With no subcommand it reviews. Data goes to standard output, everything else to standard error.
 #[derive(Debug, Parser)]
-#[command(name = "review", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true, max_term_width = 100)]
+#[command(
+    name = "review",
+    version,
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    max_term_width = 100
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
@@ -84,30 +96,44 @@ pub struct Cli {
 enum CliCommand {
     /// Review many branches, commits or pull requests, several at a time
     Batch(batch::BatchArgs),
-    /// Manage the queue of jobs that workers review
-    Queue(queue::QueueArgs),
-    /// Review the jobs of a queue, on this machine or one of many
-    Worker(worker::WorkerArgs),
-    /// Take webhooks of GitHub: pull requests that change become jobs
-    Serve(serve::ServeArgs),
     /// Run a build, tests or a linter of the project, and print what it says in a few lines
     Build(build::BuildArgs),
-    /// Let the tools run that the repository here declares for `review build`
-    Trust(trust::TrustArgs),
     /// List saved reviews, newest first
     List(runs::RunListArgs),
-    /// Post a saved review to its pull request, updating the comments already there
-    Post(post::PostArgs),
     /// Show a saved review, in any format
     Show(runs::RunShowArgs),
     /// Open a saved review in a browser, as a page with filters and the diff
     Open(open::OpenArgs),
-    /// Dismiss a finding for the whole project, with a reason
-    Dismiss(dismiss::DismissArgs),
     /// Apply the suggestions of findings to the checkout
     Apply(apply::ApplyArgs),
-    /// Replay a run from its journal, offline, and check that the result is identical
-    Replay(replay::ReplayArgs),
+    /// Dismiss a finding for the whole project, with a reason
+    Dismiss(dismiss::DismissArgs),
+    /// Post a saved review to its pull request, updating the comments already there
+    Post(post::PostArgs),
+    /// List the rules, explain one, or test your own against their fixtures
+    Rules(rules::RulesArgs),
+    /// Show which guidelines of the project a model gets, and for which files
+    Guidelines(guidelines::GuidelinesArgs),
+    /// Show every setting with its value and source, or set one
+    Config(config::ConfigArgs),
+    /// List models: which are usable now, what they can do, and what they cost
+    Models(models::ModelsArgs),
+    /// Check that reviews work here: settings, git, this machine, and a test call to the model
+    Doctor(doctor::DoctorArgs),
+    /// Serve AI assistants over MCP
+    Mcp(mcp::McpArgs),
+    /// Serve editors over LSP: findings as diagnostics
+    Lsp(lsp::LspArgs),
+    /// Review the jobs of a queue, on this machine or one of many
+    Worker(worker::WorkerArgs),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+    /// Manage the queue of jobs that workers review
+    Queue(queue::QueueArgs),
+    /// Take webhooks of GitHub: pull requests that change become jobs
+    Serve(serve::ServeArgs),
+    /// Let the tools run that the repository here declares for `review build`
+    Trust(trust::TrustArgs),
     /// Remove saved reviews that are older than the settings allow
     Prune(runs::RunPruneArgs),
     /// Run as a GitHub Actions step: review the change of its event, with its inputs
@@ -121,34 +147,26 @@ enum CliCommand {
     /// `INPUT_ON_ERROR=neutral` an outage of the provider ends with 0.
     ///
     /// docs/github-action.md has the workflows and all inputs, docs/gate.md says when a step passes.
+    #[command(
+        after_help = "Example:\n  run: review action        as a step of a workflow; the inputs come from its environment"
+    )]
     Action,
-    /// Present Markdown with its file references checked, as over MCP
-    Present(present::PresentArgs),
-    /// Call one of the tools of a model, and print its result
-    Tool(tool::ToolArgs),
-    /// Serve editors over LSP: findings as diagnostics
-    Lsp(lsp::LspArgs),
-    /// Serve AI assistants over MCP
-    Mcp(mcp::McpArgs),
     /// Find the window of an editor that shows reviews
     Editor(editor::EditorArgs),
-    /// Show which guidelines of the project a model gets, and for which files
-    Guidelines(guidelines::GuidelinesArgs),
-    /// List the rules, explain one, or test your own against their fixtures
-    Rules(rules::RulesArgs),
-    /// List models: which are usable now, what they can do, and what they cost
-    Models(models::ModelsArgs),
-    /// Show every setting, its value and its source
-    Config(config::ConfigArgs),
-    /// Check that reviews work here: settings, git, this machine, and a test call to the model
-    Doctor(doctor::DoctorArgs),
     /// Benchmark reviews: precision and recall on known defects
     Eval(eval::EvalArgs),
+    /// Present Markdown with its file references checked, as over MCP
+    Present(present::PresentArgs),
+    /// Replay a run from its journal, offline, and check that the result is identical
+    Replay(replay::ReplayArgs),
+    /// Call one of the tools of a model, and print its result
+    Tool(tool::ToolArgs),
+    /// Write the manual pages to a folder
+    #[command(hide = true)]
+    Man(completions::ManArgs),
     /// Parse texts on trial, for another process of this program
     #[command(hide = true)]
     ParseHelper,
-    /// Print a completion script for a shell
-    Completions(completions::CompletionsArgs),
 }
 
 /// The output of `--version` alone. Programs ask for it often, and it needs no parser of commands and flags.
@@ -169,15 +187,19 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
             }
         };
     }
-    if let [_, word] = words.as_slice()
-        && (word == "--version" || word == "-V")
-    {
-        let told = console.write_data(VERSION.as_bytes(), Syntax::Plain);
+    if let Some(page) = page_for(&words) {
+        let told = console.write_data(page.as_bytes(), Syntax::Plain);
         return told.map_or_else(|error| report::report(&error.into(), &console), |()| ExitCode::SUCCESS);
+    }
+    if let Some(shell) = std::env::var_os(completions::VARIABLE) {
+        let after = words.into_iter().skip_while(|word| word != "--").skip(1).collect();
+        let done = completions::complete(&shell.to_string_lossy(), after, &console);
+        return done.unwrap_or_else(|error| report::report(&error, &console));
     }
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
-        Err(asked) => {
+        Err(mut asked) => {
+            suggest_by_meaning(&mut asked);
             // Help and version are output, not errors: clap knows the stream and exit code of each.
             return match console.print_usage(&asked) {
                 Err(error) => report::report(&error.into(), &console),
@@ -185,7 +207,42 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
             };
         }
     };
+    let console = console.with_verbose(cli.review.verbose);
     run(cli, &console).unwrap_or_else(|error| report::report(&error, &console))
+}
+
+/// Returns the text that a command line asks for, if it is a fixed one: no table of commands and flags is made for it.
+fn page_for(words: &[OsString]) -> Option<Cow<'static, str>> {
+    let words: Option<Vec<&str>> = words.iter().skip(1).map(|word| word.to_str()).collect();
+    match words?.as_slice() {
+        ["--version" | "-V"] => Some(VERSION.into()),
+        ["-h" | "help"] => Some(pages::FIRST_PAGE.into()),
+        ["help", "all"] => Some(pages::all_commands().into()),
+        _ => None,
+    }
+}
+
+/// Replaces the suggestion for an unknown flag: by what people mean with it, or by a flag that is spelled like it, or none.
+fn suggest_by_meaning(error: &mut clap::Error) {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return;
+    }
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg).cloned() else { return };
+    let like = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(like)) => {
+            let bare = |flag: &str| flag.trim_start_matches('-').to_owned();
+            nearest(&bare(&flag), [bare(like).as_str()]).map(|_| like.clone())
+        }
+        _ => None,
+    };
+    error.remove(ContextKind::SuggestedArg);
+    error.remove(ContextKind::Suggested);
+    // It shows the flag that was suggested.
+    error.remove(ContextKind::Usage);
+    // The command's own flag of that name is not unknown, so a meaning always helps.
+    if let Some(meant) = pages::flag_like(&flag).map(str::to_owned).or(like) {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(meant));
+    }
 }
 
 /// Time limit of a command that has no `--timeout` and makes no network requests.
@@ -218,6 +275,8 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
         Some(CliCommand::Dismiss(args)) => {
             app::with_time_limit("dismissing", LONGEST, move || dismiss::run(args, &own))
         }
+        // A person answers: there is no time limit.
+        Some(CliCommand::Apply(args)) if args.interactive => apply::run(args, console),
         Some(CliCommand::Apply(args)) => app::with_time_limit("applying", LONGEST, move || apply::run(args, &own)),
         Some(CliCommand::Replay(args)) => replay::run(&args, console),
         Some(CliCommand::Prune(args)) => {
@@ -236,13 +295,12 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
         }
         Some(CliCommand::Rules(args)) => app::with_time_limit("the rules", LONGEST, move || rules::run(&args, &own)),
         Some(CliCommand::Models(args)) => models::run(&args, console),
-        Some(CliCommand::Config(args)) => {
-            app::with_time_limit("reading the settings", LONGEST_LOOK, move || config::run(&args, &own))
-        }
+        Some(CliCommand::Config(args)) => config::run(args, console),
         Some(CliCommand::Doctor(args)) => doctor::run(args, console),
         Some(CliCommand::Eval(args)) => eval::run(args, console),
         Some(CliCommand::ParseHelper) => parse_helper::run(console),
         Some(CliCommand::Completions(args)) => completions::run(&args, console),
+        Some(CliCommand::Man(args)) => completions::manual(&args, console),
     }
 }
 
@@ -269,6 +327,7 @@ mod tests {
 
     #[test]
     fn the_short_way_to_the_version_says_what_the_long_one_does() {
+        Cli::command().debug_assert();
         assert_eq!(VERSION, Cli::command().render_version());
     }
 }

@@ -13,7 +13,8 @@ use crate::present::{Syntax, model_list};
 /// Examples in the help text.
 const EXAMPLES: &str = "\
 Examples:
-  review models                      every provider, and the models of the usable ones
+  review models                      which providers can be used now, and what the others need
+  review models --all                every provider, with all details of its models
   review models openai               one, with all details of its models
   review models ollama --check       also query it for its models
   review models --format json        for programs";
@@ -24,8 +25,11 @@ pub(super) struct ModelsArgs {
     /// Only this provider, with all details of its models
     #[arg(value_name = "PROVIDER")]
     provider: Option<String>,
+    /// Show all details of every provider and its models
+    #[arg(long, conflicts_with = "provider")]
+    all: bool,
     /// Print it in this format
-    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
     format: String,
     /// Query the providers for their models, for ten seconds at most; sends keys and nothing else
     #[arg(long)]
@@ -42,7 +46,13 @@ pub(super) fn run(args: &ModelsArgs, console: &Console) -> Result<ExitCode, AppE
     let (text, syntax) = if args.format == "json" {
         (model_list::json(&all), Syntax::Json)
     } else {
-        (model_list::page(&all, args.provider.is_some(), console.width), Syntax::Plain)
+        let is_whole = args.all || args.provider.is_some() || args.check;
+        let text = if is_whole {
+            model_list::page(&all, args.all || args.provider.is_some(), console.width)
+        } else {
+            model_list::summary(&all)
+        };
+        (text, Syntax::Plain)
     };
     console.write_data(text.as_bytes(), syntax)?;
     Ok(match all.as_slice() {

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCandidates;
 
 use super::DirectoryArgs;
 use super::args::{PostingArgs, values};
+use super::candidates;
 use super::console::Console;
 use super::report::report;
 use crate::app::{self, AppError, Cancel, DryRun, Overrides, PostOutcome, ProcessEnv};
@@ -17,14 +19,17 @@ use crate::domain::id::{CommitId, ObjectId};
 use crate::present::{Syntax, delivery};
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  review post                       post the newest review of this repository\n  review post 1a2b3c4d --dry-run    print the requests instead of sending them"
+)]
 pub(super) struct PostArgs {
     /// The id of a run, a prefix of one, or `last`: the newest of the repository here, or of all where there is none
-    #[arg(default_value = "last")]
+    #[arg(default_value = "last", add = ArgValueCandidates::new(candidates::runs))]
     run: String,
-    /// Post the review in this folder, the artefact of an untrusted job, after checking it against the pull request
+    /// Post the review in this folder, the artifact of an untrusted job, after checking it against the pull request
     #[arg(long, value_name = "FOLDER", conflicts_with = "run")]
     from: Option<PathBuf>,
-    /// With --from: the commit that the artefact has to be of [default: the head of the pull request now]
+    /// With --from: the commit that the artifact has to be of [default: the head of the pull request now]
     #[arg(long, value_name = "SHA", requires = "from", value_parser = |text: &str| text.parse::<ObjectId>().map(CommitId))]
     head: Option<CommitId>,
     #[command(flatten)]
@@ -80,7 +85,7 @@ pub(super) fn run(args: &PostArgs, console: &Console) -> Result<ExitCode, AppErr
         PostOutcome::Done(receipt) => {
             console.write_data(format!("{}\n", delivery::lines(&receipt)).as_bytes(), Syntax::Plain)?;
             for failure in &receipt.failures {
-                console.print_to_stderr(&format!("review: error: {failure}"));
+                console.print_to_stderr(&format!("error: {failure}"));
             }
             if !receipt.is_complete() {
                 return Ok(ExitCode::from(if cancel.is_stopped() { 130 } else { 5 }));

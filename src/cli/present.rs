@@ -53,7 +53,7 @@ pub(super) struct PresentArgs {
     #[arg(long, value_name = "ID")]
     show: Option<String>,
     /// How to write it
-    #[arg(long, value_enum, default_value_t = PresentFormat::Terminal)]
+    #[arg(short, long, value_enum, default_value_t = PresentFormat::Terminal)]
     format: PresentFormat,
     /// Write Markdown whose references lead below this address of a forge
     #[arg(long, value_name = "URL", conflicts_with = "format")]

@@ -80,24 +80,28 @@ enum QueueAction {
     /// Show how many jobs there are, and those that changed last
     Status(StatusArgs),
     /// Let workers take dead or canceled jobs again
+    #[command(after_help = "Example:\n  review queue retry")]
     Retry {
         /// The jobs [default: all dead ones]
         #[arg(value_name = "JOB")]
         jobs: Vec<JobId>,
     },
     /// Cancel jobs, also running ones
+    #[command(after_help = "Example:\n  review queue cancel 0123456789abcdef")]
     Cancel {
         /// The jobs
         #[arg(value_name = "JOB", required = true)]
         jobs: Vec<JobId>,
     },
     /// Let workers take no more jobs; what runs goes on
+    #[command(after_help = "Example:\n  review queue drain\n  review queue drain --off")]
     Drain {
         /// Let workers take jobs again
         #[arg(long)]
         off: bool,
     },
     /// Add jobs at set times
+    #[command(after_help = "Example:\n  review queue schedule list")]
     Schedule {
         #[command(subcommand)]
         action: ScheduleAction,
@@ -105,6 +109,7 @@ enum QueueAction {
     /// Set the budget that all workers together may spend
     Limit(LimitArgs),
     /// Remove jobs that ended
+    #[command(after_help = "Example:\n  review queue purge --older-than 7d")]
     Purge {
         /// Only those that ended this long ago (30d, 12h)
         #[arg(long, value_name = "TIME", value_parser = |text: &str| parse_duration(text), default_value = "30d")]
@@ -113,6 +118,7 @@ enum QueueAction {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  review queue add --all-branches --target main")]
 struct AddArgs {
     #[command(flatten)]
     place: DirectoryArgs,
@@ -140,8 +146,10 @@ enum ScheduleAction {
     /// Add a schedule, or replace the one of that name
     Add(Box<ScheduleArgs>),
     /// List the schedules
+    #[command(after_help = "Example:\n  review queue schedule list")]
     List,
     /// Remove a schedule; its jobs stay
+    #[command(after_help = "Example:\n  review queue schedule remove nightly")]
     Remove {
         /// Its name
         name: String,
@@ -149,6 +157,9 @@ enum ScheduleAction {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  review queue schedule add nightly --every 24h --at 01:23 --all-branches --target main"
+)]
 struct ScheduleArgs {
     /// The name of the schedule
     #[arg(value_name = "NAME", value_parser = parse_name)]
@@ -198,6 +209,7 @@ fn parse_time_of_day(text: &str) -> Result<Duration, String> {
 
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("limit").required(true).multiple(true))]
+#[command(after_help = "Example:\n  review queue limit --max-cost 20 --per day")]
 struct LimitArgs {
     /// Maximum cost in dollars
     #[arg(long, value_name = "DOLLARS", group = "limit", value_parser = |text: &str| text.parse::<Money>())]
@@ -214,6 +226,7 @@ struct LimitArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  review queue status --state dead")]
 struct StatusArgs {
     /// Show only jobs in this state
     #[arg(long, value_name = "STATE", value_parser = parse_state)]
@@ -222,7 +235,7 @@ struct StatusArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
     /// Print a table for people, or JSON
-    #[arg(long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = ["terminal", "json"], default_value = "terminal")]
     format: String,
 }
 

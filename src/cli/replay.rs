@@ -30,7 +30,7 @@ pub(super) struct ReplayArgs {
     #[arg(default_value = "last")]
     run: String,
     /// Print the review in this format
-    #[arg(long, value_name = "FORMAT", value_parser = format_names(), default_value = "terminal", conflicts_with_all = ["prompts", "rules"])]
+    #[arg(short, long, value_name = "FORMAT", value_parser = format_names(), default_value = "terminal", conflicts_with_all = ["prompts", "rules"])]
     format: String,
     /// Show which requests these prompts would change: a folder with system.md, change.md, …
     #[arg(long, value_name = "DIR")]

@@ -22,8 +22,11 @@ use crate::present::delivery;
 use crate::present::events::{EventStream, FanOut, StreamEnd};
 use crate::present::{self, LinkStyle, RenderOptions, Syntax, presenter};
 
-pub(super) fn run(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
+pub(super) fn run(mut args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     args.check()?;
+    if let Some(notice) = args.read_words()?.filter(|_| !args.quiet) {
+        console.print_to_stderr(&format!("review: {notice}"));
+    }
     if args.preview {
         return preview(args, console);
     }
@@ -237,7 +240,7 @@ fn print_notes(finished: &FinishedReview, quiet: bool, console: &Console) {
         console.print_to_stderr(&format!("review: {why}"));
     }
     for failure in &delivered.failures {
-        console.print_to_stderr(&format!("review: error: {failure}"));
+        console.print_to_stderr(&format!("error: {failure}"));
     }
     if let (Some(why), false) = (&delivered.not_kept, quiet) {
         console.print_to_stderr(&format!("review: this review could not be kept: {why}"));

@@ -82,7 +82,7 @@ pub const KEYS: &[SettingKey] = keys!(
         key("timeout", ValueShape::One, DURATIONS, Some("--timeout")),
         key("max_commits", ValueShape::One, "a number from 0 to 1000000", None),
         key("keep_runs", ValueShape::One, DURATIONS, None),
-        key("colour", ValueShape::One, "auto, always or never", Some("--colour")),
+        key("colour", ValueShape::One, "auto, always or never", Some("--color")),
         key("format", ValueShape::One, "the name of an output format", Some("--format")),
         key("model", ValueShape::One, MODELS, Some("--model")),
         key("verify", ValueShape::One, "auto, all or none", Some("--verify")),

@@ -26,6 +26,7 @@ pub mod known_file;
 pub mod language;
 pub mod limits;
 pub mod money;
+pub mod nearest;
 pub mod path;
 pub mod percent;
 pub mod place;

@@ -54,6 +54,17 @@ pub struct RulePage {
     pub from: Option<(PackOwner, String, u32)>,
     /// The document that defines it; `None` for a check.
     pub text: Option<String>,
+    /// Examples, for a built-in rule.
+    pub examples: RuleExamples,
+}
+
+/// Code that a rule reports, and code that it leaves alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleExamples {
+    /// A whole small file that it reports.
+    pub bad: Option<String>,
+    /// One that it leaves alone.
+    pub good: Option<String>,
 }
 
 /// The result of a fixture run.

@@ -136,6 +136,15 @@ pub enum SavedRun {
 }
 
 impl SavedRun {
+    /// The display name of the repository, if the record can be read.
+    pub fn repository(&self) -> Option<&str> {
+        match self {
+            Self::Whole(record) => Some(&record.repository),
+            Self::Unfinished { run, .. } => Some(&run.repository),
+            Self::Damaged { .. } => None,
+        }
+    }
+
     /// The run.
     pub fn id(&self) -> RunId {
         match self {

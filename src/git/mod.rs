@@ -40,6 +40,7 @@ mod similarity;
 mod target;
 mod tree_diff;
 mod uncommitted;
+mod words;
 
 pub use branches::{branches_of, list_branches};
 pub use collect::{CollectOptions, collect};
@@ -57,12 +58,35 @@ pub use pending::{Pending, read_pending};
 pub use range::{RangeEnds, ResolvedRange, of_pull, range_ends, resolve};
 pub use scratch::{SCRATCH_HEAD, SCRATCH_TARGET, ScratchFile, scratch};
 pub use uncommitted::count_uncommitted;
+pub use words::{CommandWords, WordsMeaning, read_words};
 
 use crate::domain::filter::FilterError;
+use crate::domain::forge::InvalidPullName;
 use crate::domain::text::shell_word;
 use crate::sys::cancel::CancelReason;
 use crate::sys::repo_error::RepoError;
 use crate::sys::tree::WalkError;
+
+/// A word of the command line that names no change, or not together with the others.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum InvalidWord {
+    #[error(
+        "{word:?} is no command, and no revision, range, pull request or path here{}",
+        if near.is_empty() { "; `review -h` lists the commands".to_owned() } else { format!("; did you mean {}?", near.join(" or ")) }
+    )]
+    Unknown { word: String, near: Vec<String> },
+    #[error("{word:?} names a change, and {flag} another one: leave one of them out")]
+    AndFlag { word: String, flag: &'static str },
+    #[error("{0:?} is one change too many: name one range or pull request, or one or two revisions")]
+    TwoChanges(String),
+    #[error("{0:?} is one revision too many: two are compared as `review TARGET HEAD`")]
+    TooMany(String),
+    #[error("{0:?} is outside of this repository, or not UTF-8")]
+    Outside(String),
+    #[error(transparent)]
+    Pull(#[from] InvalidPullName),
+}
 
 /// The reason why a change could not be collected. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
@@ -86,10 +110,13 @@ pub enum GitError {
     NoTarget { head: String },
     /// The only branch to compare with is the one under review.
     #[error(
-        "{branch} is itself what a change would be compared with; name another with --target (--target {} reviews its last commit), or review what is not committed with --uncommitted",
-        shell_word(&format!("{branch}~1"))
+        "{branch} is itself what a change would be compared with; name another with --target ({} reviews its last commit), or review what is not committed with --uncommitted",
+        if *has_parent { format!("--target {}", shell_word(&format!("{branch}~1"))) } else { "--commit HEAD".to_owned() }
     )]
-    TargetIsHead { branch: String },
+    TargetIsHead { branch: String, has_parent: bool },
+    /// A word of the command line.
+    #[error(transparent)]
+    Word(#[from] InvalidWord),
     /// The histories never meet.
     #[error("{target} and {head} have no common history; compare them as they are with --range {}", shell_word(&format!("{target}..{head}")))]
     Unrelated { target: String, head: String },

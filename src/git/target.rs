@@ -57,7 +57,12 @@ pub(super) fn default_target(repo: &Repo, head: &str) -> Result<DefaultTarget, G
         }
     }
     Err(match itself {
-        Some(branch) => GitError::TargetIsHead { branch },
+        Some(branch) => {
+            let tip =
+                repo.raw().find_branch(&branch, BranchType::Local).and_then(|branch| branch.get().peel_to_commit());
+            let has_parent = tip.is_ok_and(|tip| tip.parent_count() > 0);
+            GitError::TargetIsHead { branch, has_parent }
+        }
         None => GitError::NoTarget { head: mask(head).text },
     })
 }

@@ -227,7 +227,7 @@ fn explain_rule(session: &EditorSession, given: &RuleArguments) -> Result<Value,
         settings_from_worktree: false,
     };
     let page = app::explain_rule(&request, &given.rule, &Overrides::default(), &session.env)?;
-    let text = rule_list::page(&page);
+    let text = rule_list::page(&page, false, 100);
     if given.show {
         session.client.show(MessageType::Info, text.clone());
     }

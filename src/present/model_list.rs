@@ -1,4 +1,4 @@
-//! The list of models: a page for people, JSON for machines. Main functions: [`page`], [`json()`].
+//! The list of models: a page for people, JSON for machines. Main functions: [`summary`], [`page`], [`json()`].
 
 use serde_json::{Value, json};
 
@@ -14,6 +14,58 @@ pub const SCHEMA: &str = "models/1";
 
 /// Upper bound on the listed names without further data.
 const NAMES: usize = 40;
+
+/// Checks whether a provider is a server on this machine, which needs no key.
+fn is_local(offer: &ProviderInfo) -> bool {
+    let host = offer.address.as_deref().and_then(|address| address.split_once("://")).map_or("", |(_, rest)| rest);
+    ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local))
+}
+
+/// Renders which providers can be used now, and what the others need: one line each, the usable ones first.
+pub fn summary(offers: &[ProviderInfo]) -> String {
+    let row = |offer: &ProviderInfo| {
+        let (state, detail) = match (&offer.lacks, &offer.key) {
+            (None, ProviderKeyState::Set { by }) => ("ready", by.clone()),
+            (None, ProviderKeyState::Unset { by }) if !is_local(offer) => {
+                ("", format!("set {}", by.first().map_or("its key", String::as_str)))
+            }
+            // A server of one's own may not run.
+            (None, _) => (
+                "no key needed",
+                format!(
+                    "at {}; `review models {} --check` asks it",
+                    offer.address.as_deref().unwrap_or("-"),
+                    offer.name
+                ),
+            ),
+            (Some(_), ProviderKeyState::Missing { by }) => {
+                ("", format!("set {}", by.first().map_or("its key", String::as_str)))
+            }
+            (Some(lacks), _) => match &offer.address_variable {
+                Some(variable) => ("", format!("set {variable}")),
+                None => ("", lacks.clone()),
+            },
+        };
+        let detail = strip_line(&detail);
+        vec![offer.name.clone(), if state.is_empty() { detail } else { format!("{state} ({detail})") }]
+    };
+    let rank = |offer: &&ProviderInfo| match (&offer.lacks, &offer.key) {
+        (None, ProviderKeyState::Set { .. }) => 0,
+        (None, _) if is_local(offer) => 1,
+        _ => 2,
+    };
+    let mut sorted: Vec<&ProviderInfo> = offers.iter().collect();
+    sorted.sort_by_key(rank);
+    let ready = sorted.iter().filter(|offer| rank(offer) == 0).count();
+    let rows: Vec<Vec<String>> = sorted.into_iter().map(row).collect();
+    let mut out = align_columns(&rows, |_| 1);
+    let next = match ready {
+        0 => "No provider has a key here: without one, `review` uses the built-in rules.",
+        _ => "Use one with --model PROVIDER or PROVIDER/NAME.",
+    };
+    out.push_str(&format!("\n{next}\nModels, prices and limits: review models PROVIDER, or --all\n"));
+    out
+}
 
 /// Renders each provider, the reason why it cannot be used, and the models of the usable ones; with `whole`, of all. The page is `width`
 /// columns wide, as far as names allow.

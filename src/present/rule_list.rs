@@ -1,8 +1,10 @@
 //! The list of rules, a page about one, and the result of testing some: for people, and as JSON. Main functions: [`list`], [`page`], [`tested`].
 
 use serde_json::{Value, json};
+use textwrap::Options;
+use textwrap::core::display_width;
 
-use crate::domain::rule_info::{FixtureFault, FixtureReport, PackOwner, RulePage};
+use crate::domain::rule_info::{FixtureFault, FixtureReport, PackOwner, RuleExamples, RulePage};
 use crate::domain::text::{count_noun, strip_block, strip_line};
 
 /// The version of the JSON.
@@ -20,33 +22,38 @@ fn describe_state(sheet: &RulePage) -> Vec<String> {
     sheet.is_off.then(|| "off".to_owned()).into_iter().chain(hint).chain(graded).collect()
 }
 
-/// Renders all rules, two lines for each.
-pub fn list(all: &[RulePage]) -> String {
+/// Renders the rules, one line each. Titles are shortened to `width` if there is one.
+pub fn list(all: &[RulePage], width: Option<usize>) -> String {
     let mut out = String::new();
-    let width = all.iter().map(|sheet| sheet.info.name.chars().count()).max().unwrap_or(0).min(60);
+    let columns = all.iter().map(|sheet| sheet.info.name.chars().count()).max().unwrap_or(0).min(44);
     let mut last: Option<Option<&(PackOwner, String, u32)>> = None;
     for sheet in all {
         let from = sheet.from.as_ref();
         let is_other = last.is_none_or(|last| last.map(|(_, file, _)| file) != from.map(|(_, file, _)| file));
-        if is_other {
+        if is_other && (from.is_some() || last.is_some()) {
             out.push_str(if out.is_empty() { "" } else { "\n" });
             out.push_str(&format!("{}\n", describe_owner(from)));
         }
         last = Some(from);
         let changed = describe_state(sheet);
-        let changed = if changed.is_empty() { String::new() } else { format!(" ({})", changed.join(", ")) };
-        out.push_str(&format!(
-            "  {:width$}  {:8}  {:14}  {}{changed}\n",
-            sheet.info.name,
-            sheet.info.severity,
-            sheet.info.category,
-            languages(sheet)
-        ));
-        out.push_str(&format!("  {:width$}  {}\n", "", strip_line(&sheet.info.title)));
+        let changed = if changed.is_empty() { String::new() } else { format!("({}) ", changed.join(", ")) };
+        let (name, severity) = (&sheet.info.name, sheet.info.severity);
+        let line = format!("{name:columns$}  {severity:8}  {changed}{}", strip_line(&sheet.info.title));
+        out.push_str(&width.map_or_else(|| line.clone(), |width| cut(&line, width)));
+        out.push('\n');
     }
     let off = all.iter().filter(|sheet| sheet.is_off).count();
     let off = if off > 0 { format!(", {off} of them off") } else { String::new() };
     out.push_str(&format!("\n{}{off}; `review rules explain ID` says more of one\n", count_noun(all.len(), "rule")));
+    out
+}
+
+fn cut(line: &str, width: usize) -> String {
+    if display_width(line) <= width {
+        return line.to_owned();
+    }
+    let mut out: String = line.chars().take(width.saturating_sub(1)).collect();
+    out.push('…');
     out
 }
 
@@ -59,10 +66,12 @@ fn describe_owner(from: Option<&(PackOwner, String, u32)>) -> String {
     }
 }
 
-/// Renders everything about one rule.
-pub fn page(sheet: &RulePage) -> String {
+/// Renders everything about one rule, prose in lines of `width`; its definition in place of the examples with `definition`.
+pub fn page(sheet: &RulePage, definition: bool, width: usize) -> String {
     let info = &sheet.info;
-    let mut out = format!("{}\n{}\n\n{}\n\n", info.name, strip_line(&info.title), strip_block(&info.message));
+    let wrap = |text: &str| textwrap::fill(text, Options::new(width).break_words(false));
+    let (title, message) = (wrap(&strip_line(&info.title)), wrap(&strip_block(&info.message)));
+    let mut out = format!("{}\n{title}\n\n{message}\n\n", info.name);
     let graded = if info.severity == sheet.own_severity {
         info.severity.to_string()
     } else {
@@ -95,25 +104,35 @@ pub fn page(sheet: &RulePage) -> String {
         ("from", Some(from.as_str())),
         ("state", Some(state)),
     ] {
-        out.push_str(&value.map_or_else(String::new, |value| format!("{name:10}{value}\n")));
+        let options = Options::new(width).subsequent_indent("          ").break_words(false);
+        let line = value.map(|value| format!("{}\n", textwrap::fill(&format!("{name:10}{value}"), options)));
+        out.push_str(&line.unwrap_or_default());
     }
     match &sheet.text {
         None => out.push_str("\nIt is code of the program, not a pattern.\n"),
-        Some(text) => {
-            out.push_str("\nIt is defined so:\n\n");
-            for line in strip_block(text).lines() {
-                out.push_str(format!("  {line}").trim_end());
-                out.push('\n');
-            }
+        Some(text) if definition || sheet.examples == RuleExamples::default() => {
+            out.push_str(&section("It is defined so", text))
+        }
+        Some(_) => {
+            let RuleExamples { bad, good } = &sheet.examples;
+            out.push_str(&bad.as_ref().map_or_else(String::new, |code| section("It reports", code)));
+            out.push_str(&good.as_ref().map_or_else(String::new, |code| section("It does not report", code)));
+            out.push_str("\nIts definition: --yaml\n");
         }
     }
     let name = &info.name;
     out.push_str(&format!(
-        "\nTo switch it off, or to give it another severity, in .review.toml or in your own settings:\n\n  \
+        "\nTo switch it off or to give it another severity, in .review.toml or your own settings:\n\n  \
          [rules]\n  off = [\"{name}\"]\n  severity = [\"{name}=low\"]\n\n\
          To allow it at one place, in a comment there or on the line above:\n\n  review:allow({name}) why it is right here\n"
     ));
     out
+}
+
+fn section(heading: &str, text: &str) -> String {
+    let lines = strip_block(text);
+    let lines = lines.lines().map(|line| format!("{}\n", format!("  {line}").trim_end()));
+    format!("\n{heading}:\n\n{}", lines.collect::<String>())
 }
 
 /// Renders the result of testing the rules of a folder.
@@ -138,7 +157,7 @@ pub fn page_json(sheet: &RulePage) -> String {
 }
 
 fn document(sheet: &RulePage) -> Value {
-    let RulePage { info, own_severity, is_off, languages, on_removed, from, text } = sheet;
+    let RulePage { info, own_severity, is_off, languages, on_removed, from, text, examples } = sheet;
     let from = match from {
         None => json!({ "kind": "built-in" }),
         Some((PackOwner::User, file, line)) => json!({ "kind": "user", "file": file, "line": line }),
@@ -148,6 +167,7 @@ fn document(sheet: &RulePage) -> Value {
         "schema": SCHEMA, "id": info.name, "title": info.title, "message": info.message, "severity": info.severity,
         "own_severity": own_severity, "category": info.category, "cwe": info.cwe, "languages": languages, "off": is_off,
         "on": if *on_removed { "removed" } else { "added" }, "skips_tests": info.skips_tests, "hint": info.is_hint, "from": from, "text": text,
+        "examples": { "bad": examples.bad, "good": examples.good },
     })
 }
 
@@ -158,6 +178,7 @@ pub fn list_json(all: &[RulePage]) -> String {
         if let Some(fields) = one.as_object_mut() {
             fields.remove("schema");
             fields.remove("text");
+            fields.remove("examples");
         }
         one
     };

@@ -15,6 +15,7 @@ mod cause;
 mod checks;
 mod claims;
 mod document;
+mod examples;
 mod fault;
 mod impact;
 mod input;

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use super::document::ReportedSide;
+use super::examples::examples_of;
 use super::packs::Packs;
-use crate::domain::rule_info::{RuleInfo, RulePage};
+use crate::domain::rule_info::{RuleExamples, RuleInfo, RulePage};
 
 impl Packs {
     /// Returns every rule, in the order of [`rules`](Self::rules).
@@ -20,6 +21,7 @@ impl Packs {
                     on_removed: pack.entry(number).is_some_and(|entry| entry.on == ReportedSide::Removed),
                     from: pack.from.as_ref().map(|(owner, file)| (*owner, file.clone(), rule.line)),
                     text: Some(pack.display_name(&chunk.display_name())),
+                    examples: if pack.from.is_none() { examples_of(&rule.info.name) } else { RuleExamples::default() },
                     ..self.sheet(rule.info.clone())
                 });
             }
@@ -40,6 +42,7 @@ impl Packs {
             on_removed: false,
             from: None,
             text: None,
+            examples: RuleExamples::default(),
             info: RuleInfo { severity, is_hint, ..info },
         }
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use jiff::fmt::rfc2822;
-use jiff::tz::Offset;
+use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::day::Day;
@@ -11,6 +11,12 @@ use crate::domain::day::Day;
 /// Now, RFC 3339 in UTC with milliseconds.
 pub fn now() -> String {
     format!("{:.3}", Timestamp::now())
+}
+
+/// Formats an RFC 3339 time as the minute in the time zone of this machine: `2026-11-20 18:56`. Another text stays as it is.
+pub fn local_minute(time: &str) -> String {
+    let Ok(stamp) = time.parse::<Timestamp>() else { return time.to_owned() };
+    stamp.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 /// Now, in seconds since the epoch.

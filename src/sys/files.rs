@@ -377,7 +377,10 @@ pub fn rewrite(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     };
     let path = &real_path(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".review-").tempfile_in(folder).map_err(fault("write", path))?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".review-")
+        .tempfile_in(folder)
+        .map_err(|error| fault("write", path)(without_name(&error)))?;
     let written = file.write_all(bytes).and_then(|()| file.as_file().set_permissions(kept.permissions()));
     written.and_then(|()| file.as_file().sync_data()).map_err(fault("write", path))?;
     file.persist(path).map_err(|error| fault("write", path)(error.error))?;
@@ -407,6 +410,12 @@ fn write_special(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
+/// Leaves the name of a temporary file out of an error: the user named another one.
+fn without_name(error: &io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|inner| inner.source()).map(ToString::to_string);
+    cause.map_or_else(|| io::Error::from(error.kind()), |cause| io::Error::new(error.kind(), cause))
+}
+
 fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // A device or a pipe (`/dev/stdout`, `/dev/null`) cannot be replaced by a rename.
@@ -417,7 +426,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
     builder.prefix(".review-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    let mut file = builder.tempfile_in(folder).map_err(fault("write", path))?;
+    let mut file = builder.tempfile_in(folder).map_err(|error| fault("write", path)(without_name(&error)))?;
     file.write_all(bytes).and_then(|()| file.as_file().sync_data()).map_err(fault("write", path))?;
     file.persist(path).map_err(|error| fault("write", path)(error.error))?;
     Ok(())

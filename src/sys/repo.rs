@@ -23,6 +23,7 @@ use super::repo_error::RepoError;
 use super::repository_layout::{self, PlaceError, RepositoryLayout};
 use crate::domain::id::{BlobId, CommitId, ObjectId, TreeId};
 use crate::domain::limits::LIMITS;
+use crate::domain::nearest::nearest;
 use crate::domain::text::{MASK_PREFIX, mask, shell_word};
 
 /// An open repository. It can move between threads but not be shared: see [`RepoPool`].
@@ -256,17 +257,63 @@ impl Repo {
                 RepoError::UnknownRevision(shown, hint)
             }
             _ => {
-                let remote = format!("origin/{name}");
-                let hint = if self.git.revparse_single(&remote).is_ok() {
-                    format!("; did you mean origin/{shown}?")
-                } else if self.is_shallow() {
-                    "; this clone is shallow, `git fetch --unshallow` brings the rest".to_owned()
-                } else {
-                    format!("; `git fetch origin {}` may bring it", shell_word(&shown))
-                };
+                let hint = self.hint_for_missing(name, &shown);
                 RepoError::UnknownRevision(shown, hint)
             }
         }
+    }
+
+    /// Describes what may help with an unknown revision: nothing that could not work.
+    fn hint_for_missing(&self, name: &str, shown: &str) -> String {
+        if self.git.revparse_single(&format!("origin/{name}")).is_ok() {
+            return format!("; did you mean origin/{shown}?");
+        }
+        if self.is_shallow() {
+            return "; this clone is shallow, `git fetch --unshallow` brings the rest".to_owned();
+        }
+        if let Some((start, _)) = name.split_once(['~', '^']).filter(|(start, _)| !start.is_empty()) {
+            // Of an expression, either its start is unknown, or the history ends before it.
+            let Ok(start_id) = self.git.revparse_single(start).and_then(|object| object.peel_to_commit()) else {
+                return self.hint_for_missing(start, &mask(start).text);
+            };
+            let commits = self.first_parents(start_id);
+            let start = mask(start).text;
+            return match commits {
+                1 => format!("; {start} is the first commit: it has no parent"),
+                _ => format!("; the history of {start} has only {commits} commits"),
+            };
+        }
+        let references = self.reference_names();
+        if let Some(near) = nearest(name, references.iter().map(String::as_str)) {
+            return format!("; did you mean {}?", mask(near).text);
+        }
+        let remotes = self.git.remotes().ok();
+        let remote = remotes.as_ref().and_then(|all| all.iter().flatten().flatten().next().map(str::to_owned));
+        match remote {
+            Some(remote) if git2::Reference::is_valid_name(&format!("refs/heads/{name}")) => {
+                format!("; `git fetch {} {}` may bring it", shell_word(&mask(&remote).text), shell_word(shown))
+            }
+            _ => "; `git branch --all` and `git tag` list the names here".to_owned(),
+        }
+    }
+
+    /// Counts a commit and its ancestors along the first parents.
+    fn first_parents(&self, mut commit: git2::Commit<'_>) -> usize {
+        let mut count = 1;
+        while let Ok(parent) = commit.parent(0) {
+            (commit, count) = (parent, count + 1);
+        }
+        count
+    }
+
+    /// Lists the short names of branches, remote branches and tags, at most ten thousand.
+    pub fn reference_names(&self) -> Vec<String> {
+        const MOST: usize = 10_000;
+        let Ok(all) = self.git.references() else { return Vec::new() };
+        let short = |reference: git2::Reference<'_>| Some(mask(reference.shorthand().ok()?).text);
+        let is_name =
+            |reference: &git2::Reference<'_>| reference.is_branch() || reference.is_remote() || reference.is_tag();
+        all.flatten().filter(is_name).take(MOST).filter_map(short).collect()
     }
 
     /// Checks whether there is no commit yet on the current branch.

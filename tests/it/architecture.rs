@@ -117,7 +117,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("hyper_util", &["web"]),
     ("percent_encoding", &["domain/percent.rs"]),
     ("pulldown_cmark", &["document", "present/html/markdown.rs"]),
-    ("toml_edit", &["app/clients", "config/dismissals"]),
+    ("toml_edit", &["app/clients", "config/dismissals", "config/edit.rs"]),
     ("jsonc_parser", &["app/clients/json/mod.rs"]),
     ("reqwest", &["sys/http.rs"]),
     ("rustls", &["sys/app_key.rs", "sys/http.rs"]),

@@ -59,7 +59,7 @@ fn an_error_ends_the_stream_and_is_told_as_ever() {
         let last = lines.last().expect("a line");
         assert_eq!((&last["event"], &last["exit_code"]), (&"error".into(), &2.into()));
         assert!(last["message"].as_str().is_some_and(|message| message.contains(words)), "{last}");
-        assert!(ran.stderr.contains("review: error: "), "{}", ran.stderr);
+        assert!(ran.stderr.contains("error: "), "{}", ran.stderr);
     }
 }
 
@@ -120,5 +120,5 @@ fn a_full_disk_behind_the_stream_ends_with_5() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
     let child = program.command(["--target", "main", "--events"]).stdout(Stdio::from(full)).spawn().expect("a start");
     let ran = Ran::wait(child).ended(5);
-    assert!(ran.stderr.contains("review: error: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: "), "{}", ran.stderr);
 }

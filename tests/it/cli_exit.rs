@@ -85,7 +85,7 @@ fn what_cannot_be_understood_ends_with_2_and_one_line_of_help() {
     ] {
         let ran = ran.ended(2);
         assert_eq!(ran.text(), "");
-        let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("review: error: ")).collect();
+        let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
         assert_eq!(errors.len(), 1, "{}", ran.stderr);
         for word in words {
             assert!(errors[0].contains(word), "{word:?} is missing in {}", errors[0]);

@@ -18,7 +18,7 @@ fn branch(settings: Option<&str>) -> TestRepo {
 fn refused(program: &Program, line: &str) -> String {
     let ran = program.words(line).ended(2);
     assert_eq!(ran.text(), "", "{line}");
-    let errors: Vec<&str> = ran.stderr.lines().filter_map(|line| line.strip_prefix("review: error: ")).collect();
+    let errors: Vec<&str> = ran.stderr.lines().filter_map(|line| line.strip_prefix("error: ")).collect();
     assert_eq!(errors.len(), 1, "{}", ran.stderr);
     errors[0].to_owned()
 }

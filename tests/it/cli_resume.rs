@@ -38,7 +38,7 @@ fn a_run_that_is_killed_in_any_turn_goes_on_and_asks_for_one_more_turn_at_most()
     for at in 0..6 {
         let talk = talk(&repo, &format!("killed_{at}"), &hanging_at(steps("six_turns"), at));
         assert_eq!(killed(&talk, "", at + 1).code, -1, "a signal ended it");
-        assert!(list(&talk).contains("unfinished: review --resume "), "{}", list(&talk));
+        assert!(list(&talk).contains("goes on with: review --resume "), "{}", list(&talk));
         let told = resumed(&talk, "", 0);
         assert_eq!(bare(&told), bare(&whole), "killed in turn {}: {}", at + 1, told.all());
         assert_eq!(talk.server.raw().len(), 7, "six turns, and the one that was in flight");
@@ -393,7 +393,7 @@ fn nobody_goes_on_with_a_run_that_goes_on() {
     let words = talk.words("");
     let mut child = talk.program.command(words.split_whitespace()).spawn().expect("the program starts");
     talk.server.wait_for(1);
-    assert!(list(&talk).contains("going on"), "{}", list(&talk));
+    assert!(list(&talk).contains("running"), "{}", list(&talk));
     let said = refused(&talk, "");
     assert!(said.contains("going on in another process"), "{said}");
     child.kill().expect("it is killed");

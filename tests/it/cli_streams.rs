@@ -34,9 +34,9 @@ fn data_and_notices_never_mix() {
 fn quiet_does_not_silence_errors() {
     let (_repo, program) = branch();
     let ran = program.words("--target nowhere --quiet").ended(2);
-    assert!(ran.stderr.starts_with("review: error: "), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
     let ran = program.words("--target main --quiet --output json=no/such/folder/x").ended(5);
-    assert!(ran.stderr.starts_with("review: error: "), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_full_disk_behind_the_output_ends_with_5() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
     let child = program.command(["--target", "main"]).stdout(Stdio::from(full)).spawn().expect("the program starts");
     let ran = Ran::wait(child).ended(5);
-    assert!(ran.stderr.contains("review: error: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: "), "{}", ran.stderr);
     for line in ["--help", "--version", "list", "config"] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
         let child = program.command([line]).stdout(Stdio::from(full)).spawn().expect("the program starts");

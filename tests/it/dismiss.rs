@@ -225,7 +225,7 @@ fn a_file_that_cannot_be_read_ends_with_its_line() {
     ] {
         on_main(&repo, text);
         let ran = program.words("--target main").ended(2);
-        let errors: Vec<&str> = ran.stderr.lines().filter(|said| said.starts_with("review: error: ")).collect();
+        let errors: Vec<&str> = ran.stderr.lines().filter(|said| said.starts_with("error: ")).collect();
         assert_eq!(errors.len(), 1, "{}", ran.stderr);
         assert!(errors[0].contains(&format!("{FILE} at ")) && errors[0].contains(told), "{}", errors[0]);
         assert_eq!(ran.text(), "");

@@ -250,6 +250,7 @@ fn characters_that_nobody_sees_are_told_and_not_shown() {
 #[test]
 fn hints_quote_the_names_in_them() {
     let repo = shop();
+    repo.git(["remote", "add", "origin", "https://git.invalid/x.git"]);
     let program = Program::in_folder(repo.root());
     let said = |words: [&str; 3]| {
         let ran = crate::support::Ran::wait(program.command(words).spawn().unwrap());

@@ -42,6 +42,7 @@ mod cli_replay;
 mod cli_resume;
 mod cli_runs;
 mod cli_streams;
+mod cli_words;
 mod collection;
 mod collection_oddities;
 mod collection_random;

@@ -56,7 +56,11 @@ fn every_provider_is_listed_with_what_stands_in_its_way_and_no_key_is_shown() {
     assert_eq!(mistral["key"], json!({ "state": "missing", "by": ["MISTRAL_API_KEY", "mistral.api_key"] }));
     assert!(provider(&document, "azure")["lacks"].as_str().expect("a reason").contains("AZURE_OPENAI_API_KEY"));
     assert_eq!(provider(&document, "vllm")["key"]["state"], "unset");
-    let page = program.words("models").ended(0);
+    let short = program.words("models").ended(0);
+    assert!(short.text().starts_with("anthropic    ready (ANTHROPIC_API_KEY)\n"), "{}", short.text());
+    assert!(short.text().contains("\nmistral      set MISTRAL_API_KEY\n"), "{}", short.text());
+    assert!(short.text().contains("\nopenai-chat  set "), "a server on the network needs a key: {}", short.text());
+    let page = program.words("models --all").ended(0);
     assert!(page.text().contains("key: GROQ_API_KEY is set (not shown)"), "{}", page.text());
     assert!(!page.text().contains("canary"), "{}", page.text());
     let none = program.words("models acme").ended(2);

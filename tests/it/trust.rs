@@ -124,7 +124,7 @@ fn what_only_a_user_may_set_is_refused_of_the_target() {
         let (_repo, program) = project(Some(&format!("# ours\n{line}\n")), None);
         let ran = program.words("--target main").ended(2);
         assert_eq!(ran.text(), "");
-        let errors: Vec<&str> = ran.stderr.lines().filter(|said| said.starts_with("review: error: ")).collect();
+        let errors: Vec<&str> = ran.stderr.lines().filter(|said| said.starts_with("error: ")).collect();
         assert_eq!(errors.len(), 1, "{}", ran.stderr);
         assert!(errors[0].contains(word) && errors[0].contains(".review.toml at "), "{}", errors[0]);
         assert!(errors[0].contains(":2: ") || errors[0].contains("above your own"), "{}", errors[0]);

@@ -43,6 +43,21 @@ pub(in crate::app) fn project_settings(
     Ok(Some(SettingsDocument::from_bytes(&format!("{PROJECT_SETTINGS} at {}", commit.short()), &repo.blob(blob)?)?))
 }
 
+/// Notes that the settings file on disk is not the one that is used. The change itself does not touch it: [`changed_settings`] reports that.
+pub(in crate::app) fn unused_settings(repo: &Repo, at: Option<CommitId>) -> Option<String> {
+    let (root, commit) = (repo.workdir()?, at?);
+    let on_disk = read_plain_file(root, PROJECT_SETTINGS, MAX_SETTINGS).ok()?;
+    let used = match tree::find(repo, repo.tree_of(commit).ok()?, PROJECT_SETTINGS.as_bytes()).ok()? {
+        Some(tree::TreeLookup::File(_, blob)) => Some(repo.blob(blob).ok()?),
+        _ => None,
+    };
+    let is_other = on_disk.is_some() && on_disk != used;
+    is_other.then(|| {
+        let short = commit.short();
+        format!("{PROJECT_SETTINGS} on disk is not used: it differs from that of the target, {short} (--settings worktree uses it)")
+    })
+}
+
 /// Notes that the change touches the project's review configuration, and which version was used.
 ///
 /// Also if the settings exclude that file from the review: a change of the configuration must not be able to hide itself.

@@ -12,14 +12,58 @@ use crate::domain::finding::Severity;
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::domain::run_record::{RunRecord, SavedRun};
+use crate::domain::text::strip_line;
 use crate::present::{RenderOptions, json, presenter};
 use crate::store::{Store, StoreError};
+use crate::sys::clock;
 use crate::sys::repo::Repo;
 use crate::sys::repo_error::RepoError;
 
 /// Lists the saved runs, newest first.
 pub fn list(around: &ProcessEnv) -> Result<Vec<SavedRun>, AppError> {
     Ok(around.store.list()?)
+}
+
+/// Lists the saved runs of the repository of `directory`, newest first, and `true`; outside of any, all of them and `false`.
+///
+/// A run that did not finish has only the name of its repository; one of a patch or a damaged one has none, and is listed everywhere.
+pub fn list_here(around: &ProcessEnv, directory: &Path) -> Result<(Vec<SavedRun>, bool), AppError> {
+    let mut all = list(around)?;
+    let repo = match Repo::open(directory) {
+        Err(RepoError::NotARepository(_)) => return Ok((all, false)),
+        opened => opened?,
+    };
+    let (folder, name) = (folder_of(&repo), repo.name());
+    all.retain(|run| match run {
+        SavedRun::Whole(record) => record.folder.is_none() || record.folder == folder,
+        SavedRun::Unfinished { run, .. } => run.repository == name,
+        // It has no repository that could be read.
+        SavedRun::Damaged { .. } => true,
+    });
+    Ok((all, true))
+}
+
+/// Finds a run by its id or a prefix of it; if several have the prefix, the error says when and where each was made.
+fn find(around: &ProcessEnv, name: &str) -> Result<RunId, AppError> {
+    /// Bound on the runs that the error names.
+    const NAMED: usize = 10;
+    let ids = match around.store.find(name) {
+        Err(StoreError::Ambiguous { ids, .. }) => ids,
+        found => return Ok(found?),
+    };
+    let listed = list(around)?;
+    let like: Vec<&SavedRun> = listed.iter().filter(|run| ids.contains(&run.id())).take(NAMED).collect();
+    let line = |run: &&SavedRun| {
+        let when = clock::local_minute(run.last_activity());
+        let id: String = run.id().to_string().chars().take(8.max(name.len() + 1)).collect();
+        format!("{id} ({when}, {})", strip_line(run.repository().unwrap_or("damaged")))
+    };
+    let named: Vec<String> = like.iter().map(line).collect();
+    Err(AppError::Unusable(format!(
+        "{} runs begin with {name:?}: {}; write more of the id",
+        ids.len(),
+        named.join(", ")
+    )))
 }
 
 /// Loads a saved review.
@@ -58,7 +102,7 @@ pub(in crate::app) fn find_in_repository(
     name: Option<&str>,
 ) -> Result<RunId, AppError> {
     if let Some(name) = name.filter(|name| *name != "last") {
-        return Ok(around.store.find(name)?);
+        return find(around, name);
     }
     let folder = folder_of(repo);
     let newest = folder.as_deref().map_or(Ok(None), |folder| latest_of(around, folder))?;
@@ -70,7 +114,7 @@ pub(in crate::app) fn find_in_repository(
 pub(in crate::app) fn find_here(around: &ProcessEnv, name: &str, directory: &Path) -> Result<RunId, AppError> {
     let store = &around.store;
     if name != "last" {
-        return Ok(store.find(name)?);
+        return find(around, name);
     }
     let repo = match Repo::open(directory) {
         Err(RepoError::NotARepository(_)) => return Ok(store.find(name)?),

@@ -14,6 +14,7 @@ use crate::domain::finding::{
 };
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
+use crate::domain::text::strip_line;
 use crate::store::change;
 use std::path::Path;
 use std::sync::Arc;
@@ -126,7 +127,8 @@ pub(in crate::app) fn mark_dismissed(
 /// Builds the error for a missing finding, with the ids that exist.
 pub(in crate::app) fn no_finding(review: &Review, finding: &str) -> AppError {
     const NAMED: usize = 20;
-    let known: Vec<_> = review.findings.iter().take(NAMED).map(|finding| finding.id.to_string()).collect();
+    let named = review.findings.iter().take(NAMED);
+    let known: Vec<_> = named.map(|finding| format!("{} ({})", finding.id, strip_line(&finding.title))).collect();
     let has = match review.findings.len() {
         0 => "it has none at all".to_owned(),
         all if all > NAMED => format!("it has {} and {} more", known.join(", "), all - NAMED),

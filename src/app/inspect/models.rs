@@ -41,6 +41,14 @@ pub async fn models(ask: &ModelsAsk, around: &ProcessEnv) -> Result<Vec<Provider
     Ok(futures_util::future::join_all(told).await)
 }
 
+/// Lists the names of the models that a row knows.
+pub(super) fn names(row: &ProviderRow) -> impl Iterator<Item = String> {
+    row.model_rows().filter_map(|(fits, _)| match fits {
+        ModelPattern::Name(name) => Some(name.to_string()),
+        ModelPattern::Prefix(_) => None,
+    })
+}
+
 async fn tell(
     row: &Arc<ProviderRow>,
     settings: &Settings,

@@ -42,6 +42,9 @@ pub enum RulesError {
     /// Several rules have the id.
     #[error("{name:?} may be {}: give the whole name", known.join(" or "))]
     Several { name: String, known: Vec<String> },
+    /// No rule is about the language.
+    #[error("there are no rules for {name:?}; there are some for {}", known.join(", "))]
+    NoLanguage { name: String, known: Vec<String> },
     /// The folder has no pack.
     #[error(
         "{folder} holds no rules: put a pack there (such as python-house.yml, docs/writing-rules.md says how) or name another folder"
@@ -79,6 +82,24 @@ fn settings_at(repo: &Repo, scope: &ReviewScope) -> Result<Option<CommitId>, App
         Err(GitError::NoTarget { .. } | GitError::TargetIsHead { .. } | GitError::Repo(RepoError::Unborn)) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Leaves the rules of a language, by its name or that of a pack. A check that knows no language is of the pack `general`.
+pub fn retain_language(all: &mut Vec<RulePage>, language: &str) -> Result<(), RulesError> {
+    let wanted = language.to_ascii_lowercase();
+    let pack = |sheet: &RulePage| sheet.info.name.split('/').next().unwrap_or_default().to_owned();
+    let is_of = |sheet: &RulePage| {
+        pack(sheet) == wanted || sheet.languages.iter().any(|language| language.eq_ignore_ascii_case(&wanted))
+    };
+    if all.iter().any(is_of) {
+        all.retain(is_of);
+        return Ok(());
+    }
+    let languages = all.iter().flat_map(|sheet| sheet.languages.iter().map(ToString::to_string));
+    let mut known: Vec<String> = all.iter().map(pack).chain(languages).map(|name| name.to_ascii_lowercase()).collect();
+    known.sort_unstable();
+    known.dedup();
+    Err(RulesError::NoLanguage { name: strip_line(language), known })
 }
 
 /// Explains a rule, found by its name, or by its id if that is unique.

@@ -13,7 +13,7 @@ use super::diff_source::DiffOrigin;
 use super::dismissals::{self, DismissedFile};
 use super::pull::FetchedPull;
 use crate::app::context::error::AppError;
-use crate::app::context::project::changed_settings;
+use crate::app::context::project::{changed_settings, unused_settings};
 use crate::config::{Flags, Settings};
 use crate::domain::change::ChangeSet;
 use crate::domain::event::{Event, EventSink};
@@ -95,7 +95,7 @@ pub(in crate::app) fn effective_scope(request: &ReviewRequest, cancel: &Cancel, 
     let Ok(repo) = Repo::open(&request.directory) else { return scope };
     let own = match git::resolve(&repo, &scope) {
         Ok(range) if range.merge_base == range.head => range.head_name,
-        Err(GitError::TargetIsHead { branch }) => branch,
+        Err(GitError::TargetIsHead { branch, .. }) => branch,
         Ok(_) | Err(_) => return scope,
     };
     if git::count_uncommitted(&repo, &PathFilter::all(), cancel).unwrap_or(0) == 0 {
@@ -174,6 +174,13 @@ fn collect_range(
     let repository = folder_of(&repo);
     let mut notes: Vec<String> =
         changed_settings(&repo, range, &change, request.settings_from_worktree)?.into_iter().collect();
+    if notes.is_empty()
+        && root.is_some()
+        && !request.settings_from_worktree
+        && let Some(text) = unused_settings(&repo, range.settings_at)
+    {
+        events.emit(Event::Notice { text });
+    }
     notes.extend(note_prompt_injection(&change));
     notes.extend(dismissals::report_removed(&dismissals, &repo, range, &cancel)?);
     let pool = RepoPool::new(repo);

@@ -31,6 +31,7 @@ use crate::domain::request::{Compare, Previous, ReviewRequest, ReviewScope};
 use crate::domain::review::Review;
 use crate::domain::run::RunId;
 use crate::domain::run_record::SavedRun;
+use crate::git::{self, CommandWords, WordsMeaning};
 use crate::prompt::Prompts;
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
@@ -158,6 +159,11 @@ impl RunFacts {
             }
         }
     }
+}
+
+/// Reads the words of a command line that name the change or parts of it.
+pub fn read_words(given: &CommandWords<'_>) -> Result<WordsMeaning, AppError> {
+    Ok(git::read_words(given)?)
 }
 
 /// Determines the scope of a command line: a branch without commits of its own is reviewed by its uncommitted changes, if there are any.

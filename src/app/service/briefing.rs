@@ -176,7 +176,7 @@ impl Service {
         let left_out = UncommittedCount::of(&request.scope, &request.directory, PathFilter::all());
         let subject = change::collect(&request, None, &[], &self.options.flags, &self.around, &cancel, &NullEventSink);
         let subject = subject.map_err(|error| match error {
-            AppError::Git(GitError::NoTarget { head } | GitError::TargetIsHead { branch: head }) => {
+            AppError::Git(GitError::NoTarget { head } | GitError::TargetIsHead { branch: head, .. }) => {
                 BriefingError::NoTarget { head }
             }
             other => other.into(),

@@ -123,7 +123,7 @@ mod tests {
             AppError::Repo(RepoError::Sha256),
             AppError::Repo(RepoError::Unsupported(text())),
             AppError::Git(GitError::NoTarget { head: text() }),
-            AppError::Git(GitError::TargetIsHead { branch: text() }),
+            AppError::Git(GitError::TargetIsHead { branch: text(), has_parent: true }),
             AppError::Git(GitError::Unrelated { target: text(), head: text() }),
             AppError::Git(GitError::Bare { what: "index" }),
             AppError::Stopped(CancelReason::DeadlinePassed),

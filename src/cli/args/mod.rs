@@ -2,17 +2,21 @@
 
 mod resume;
 pub(super) mod values;
+mod words;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap_complete::engine::ArgValueCandidates;
 
 pub(super) use resume::ResumeArgs;
+use words::WordArgs;
 
 use super::DirectoryArgs;
+use super::candidates;
 use super::editor::EditorLocationArgs;
-use crate::app::{AppError, MovedHeadPolicy, OutputFile, Overrides, PostOptions, providers};
+use crate::app::{AppError, MovedHeadPolicy, OutputFile, Overrides, PostOptions};
 use crate::domain::forge::PullSpecifier;
 use crate::domain::request::{Compare, PatchSource, Previous, ReviewScope};
 use crate::present;
@@ -21,10 +25,10 @@ use crate::present;
 #[derive(Debug, Clone, Args)]
 pub(super) struct ScopeArgs {
     /// Compare with this branch or commit [default: the remote's default branch]
-    #[arg(long, visible_alias = "target-branch", value_name = "REF", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(add = ArgValueCandidates::new(candidates::references), short, long, visible_alias = "base", alias = "target-branch", value_name = "REF", value_parser = NonEmptyStringValueParser::new())]
     target: Option<String>,
     /// Review this branch or commit instead of HEAD
-    #[arg(
+    #[arg(add = ArgValueCandidates::new(candidates::references),
         long,
         value_name = "REF",
         value_parser = NonEmptyStringValueParser::new(),
@@ -32,7 +36,7 @@ pub(super) struct ScopeArgs {
     )]
     head: Option<String>,
     /// Review one commit (a merge: against its first parent)
-    #[arg(long, value_name = "REF", value_parser = NonEmptyStringValueParser::new(), group = "scope", conflicts_with = "target")]
+    #[arg(add = ArgValueCandidates::new(candidates::references), long, value_name = "REF", value_parser = NonEmptyStringValueParser::new(), group = "scope", conflicts_with = "target")]
     commit: Option<String>,
     /// Review a range: A..B compares the two, A...B starts at their merge base
     #[arg(long, value_name = "A..B", group = "scope", conflicts_with = "target", value_parser = parse_range)]
@@ -84,6 +88,19 @@ fn parse_range(text: &str) -> Result<(String, String, bool), String> {
 }
 
 impl ScopeArgs {
+    /// Returns the flag that names the whole change, if one is given.
+    fn flag(&self) -> Option<&'static str> {
+        let flags = [
+            (self.commit.is_some(), "--commit"),
+            (self.range.is_some(), "--range"),
+            (self.staged, "--staged"),
+            (self.uncommitted, "--uncommitted"),
+            (self.all, "--all"),
+            (self.diff.is_some(), "--diff"),
+        ];
+        flags.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
+    }
+
     pub(super) fn scope(self) -> ReviewScope {
         if let Some(commit) = self.commit {
             ReviewScope::Commit(commit)
@@ -239,7 +256,10 @@ impl CompareArgs {
 #[derive(Debug, Clone, Args)]
 pub(super) struct ReviewerArgs {
     /// Review with this model: PROVIDER/NAME, or a PROVIDER alone
-    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", long_help = model_help())]
+    ///
+    /// Of several, separated by commas, each takes over when the one before it fails for good. Without --model, the first provider that has a key
+    /// is used, and named before anything is sent; without a key, only the built-in rules run. `review models` shows what can be used.
+    #[arg(short, long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", add = ArgValueCandidates::new(candidates::models))]
     model: Option<String>,
     /// Let your logged-in assistant review, with its plan: claude-code, codex, gemini or opencode
     ///
@@ -254,22 +274,22 @@ pub(super) struct ReviewerArgs {
     ///
     /// A refuted finding is not shown, but counted with the reason; one that could not be verified is marked `not verified`. Verification
     /// uses the same budget.
-    #[arg(long, value_name = "WHICH", value_parser = values::verify(), ignore_case = true, hide_possible_values = true)]
+    #[arg(hide_short_help = true, long, value_name = "WHICH", value_parser = values::verify(), ignore_case = true, hide_possible_values = true)]
     verify: Option<String>,
     /// Model for verification; it receives code [default: the model that reviews]
-    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true)]
+    #[arg(hide_short_help = true, long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true)]
     verify_model: Option<String>,
     /// Let the model run builds, tests and linters of the project: all, or those named
     ///
     /// They run in a sandbox without network that has to hold, on a copy of the reviewed commit. `review build list` names them; docs/build.md says
     /// what a model may do with them.
-    #[arg(long, value_name = "NAMES", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_delimiter = ',', conflicts_with = "no_model")]
+    #[arg(hide_short_help = true, long, value_name = "NAMES", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_delimiter = ',', conflicts_with = "no_model")]
     allow_build: Vec<String>,
     /// Maximum number of turns [default: 40]
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     max_turns: Option<String>,
     /// Maximum number of tokens sent to the model (500k, 2m) [default: 2m]
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     max_tokens: Option<String>,
     /// Maximum cost in dollars (2.50); needs the prices of the model [default: no limit]
     #[arg(long, value_name = "DOLLARS")]
@@ -280,7 +300,11 @@ impl ReviewerArgs {
     /// Adds these flags to settings.
     pub(super) fn overrides(&self, base: Overrides) -> Overrides {
         Overrides {
-            model: if self.no_model { Some("none".to_owned()) } else { self.agent.clone().or_else(|| self.model.clone()) },
+            model: if self.no_model {
+                Some("none".to_owned())
+            } else {
+                self.agent.clone().or_else(|| self.model.clone())
+            },
             verify: self.verify.clone(),
             verify_model: self.verify_model.clone(),
             allow_build: self.allow_build.clone(),
@@ -307,6 +331,8 @@ pub(super) enum PresentIn {
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Debug, Clone, Args)]
 pub(super) struct ReviewArgs {
+    #[command(flatten)]
+    words: WordArgs,
     #[command(flatten)]
     pub(super) place: DirectoryArgs,
     #[command(flatten, next_help_heading = "What to review")]
@@ -360,13 +386,13 @@ pub(super) struct ReviewArgs {
     #[arg(long, value_name = "SEVERITY", value_parser = values::severity(), ignore_case = true, help_heading = "Output")]
     fail_on: Option<String>,
     /// Print the review in this format [default: terminal]
-    #[arg(long, value_name = "FORMAT", value_parser = format_names(), help_heading = "Output")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = format_names(), help_heading = "Output")]
     pub(super) format: Option<String>,
     /// Print events as JSON lines; the last one contains the review
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     pub(super) events: bool,
-    /// Also write the review to a file (json=review.json); repeatable
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_output, help_heading = "Output")]
+    /// Also write the review to a file (review.json, or sarif=FILE); repeatable
+    #[arg(short, long, value_name = "FORMAT=FILE|FILE", value_parser = parse_output, help_heading = "Output")]
     pub(super) output: Vec<OutputFile>,
     /// Show the review in the window of an editor while it is made: auto (if there is one), editor or none
     ///
@@ -378,8 +404,8 @@ pub(super) struct ReviewArgs {
     /// The time for the last steps in an editor, in milliseconds; for tests
     #[arg(long, value_name = "MS", default_value_t = 3_000, hide = true)]
     pub(super) present_wait: u64,
-    /// Colour the output: auto, always or never
-    #[arg(long, visible_alias = "color", value_name = "WHEN", value_parser = values::colour(), ignore_case = true, hide_possible_values = true, help_heading = "Output")]
+    /// Color the output: auto, always or never
+    #[arg(long = "color", alias = "colour", value_name = "WHEN", value_parser = values::colour(), ignore_case = true, hide_possible_values = true, help_heading = "Output")]
     pub(super) colour: Option<String>,
     /// Do not use a pager for a report that is longer than the screen
     #[arg(long, help_heading = "Output")]
@@ -396,36 +422,39 @@ pub(super) fn format_names() -> clap::builder::PossibleValuesParser {
     present::names().into()
 }
 
-/// Renders the values of `--model`, from the table of providers.
-fn model_help() -> String {
-    let mut help = "Review with this model: PROVIDER/NAME, or a PROVIDER alone\n\n".to_owned();
-    let known = providers();
-    for provider in &known {
-        let name = format!("{}/{}", provider.name, provider.default_model.as_deref().unwrap_or("NAME"));
-        help.push_str(&format!("  {name:27} {}\n", provider.reached_by));
-    }
-    let found: Vec<&str> = known.iter().filter(|one| one.taken_when_found).map(|one| one.name.as_str()).collect();
-    help.push_str(&format!(
-        "\nA PROVIDER alone uses the model listed here. Of several, separated by commas, each takes over when the one before it fails for \
-         good. Without --model, the first of {} that has an API key is used, and named before anything is sent; without a key, only the \
-         built-in rules run. `review models` shows what can be used.",
-        found.join(", ")
-    ));
-    help
-}
-
 fn parse_output(text: &str) -> Result<OutputFile, String> {
-    let (format, file) = text.split_once('=').ok_or("write FORMAT=FILE, like json=review.json")?;
+    let Some((format, file)) = text.split_once('=') else { return output_by_extension(text) };
     if present::presenter(format).is_none() {
         return Err(format!("no such format; there are {}", present::names().join(", ")));
     }
     if file.is_empty() {
         return Err("the file name is empty".to_owned());
     }
+    if let Some((_, next)) = file.split_once(',')
+        && next.split_once('=').is_some_and(|(format, _)| present::presenter(format).is_some())
+    {
+        return Err(format!("it takes one file: repeat the flag, as in --output {format}=… --output {next}"));
+    }
     if file == "-" {
         return Err(format!("it takes a file (./- for one of this name); --format {format} prints it"));
     }
     Ok(OutputFile { format: format.to_owned(), file: PathBuf::from(file) })
+}
+
+/// Reads a file name alone: its extension names the format.
+fn output_by_extension(text: &str) -> Result<OutputFile, String> {
+    let file = PathBuf::from(text);
+    let format = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("md" | "markdown") => "markdown",
+        Some("html" | "htm") => "html",
+        Some("json") => "json",
+        Some("sarif") => "sarif",
+        Some("rdjson") => "rdjson",
+        Some("rdjsonl") => "rdjsonl",
+        Some("txt") => "terminal",
+        _ => return Err("write FORMAT=FILE, like json=review.json".to_owned()),
+    };
+    Ok(OutputFile { format: format.to_owned(), file })
 }
 
 impl ReviewArgs {
@@ -475,18 +504,13 @@ mod tests {
     }
 
     #[test]
-    fn every_provider_has_one_line_of_help_in_80_columns() {
-        let help = model_help();
-        let lines: Vec<&str> = help.lines().filter(|line| line.starts_with("  ")).collect();
-        assert_eq!(lines.len(), providers().len(), "and nothing else is broken by hand");
-        // clap indents each line by ten spaces.
-        assert!(lines.iter().all(|line| line.len() <= 70), "{help}");
-    }
-
-    #[test]
     fn an_output_names_its_format() {
         assert!(parse_output("json=x.json").is_ok());
-        assert!(parse_output("x.json").is_err());
+        assert_eq!(parse_output("x.json").unwrap().format, "json");
+        assert_eq!(parse_output("out/x.sarif").unwrap().format, "sarif");
+        assert!(parse_output("x.pdf").is_err());
+        assert!(parse_output("json=a,sarif=b").unwrap_err().contains("repeat the flag"));
+        assert!(parse_output("json=a,b").is_ok());
         assert!(parse_output("pdf=x").is_err());
         assert!(parse_output("json=").is_err());
     }

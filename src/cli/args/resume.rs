@@ -2,6 +2,7 @@
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap_complete::engine::ArgValueCandidates;
 
 /// A run to resume. Its recorded inputs apply: only budgets, outputs and posting may be given with it.
 #[derive(Debug, Clone, Args)]
@@ -14,6 +15,7 @@ pub(in crate::cli) struct ResumeArgs {
     #[arg(
         long,
         value_name = "ID",
+        add = ArgValueCandidates::new(crate::cli::candidates::runs),
         value_parser = NonEmptyStringValueParser::new(),
         conflicts_with_all = [
             "target", "head", "commit", "range", "staged", "uncommitted", "diff", "pr", "include", "exclude", "settings", "model", "agent", "no_model", "instructions", "verify", "verify_model", "allow_build",

@@ -16,6 +16,9 @@ use crate::domain::text::strip_line;
 use crate::present::Syntax;
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  review mcp install                                list the clients\n  review mcp install --client claude-code --write   register with one"
+)]
 pub(super) struct InstallArgs {
     #[command(flatten)]
     place: DirectoryArgs,

@@ -78,7 +78,7 @@ pub(super) struct McpArgs {
     #[arg(long, value_name = "HOST", requires = "http", help_heading = "HTTP")]
     host: Vec<String>,
     /// Model for reviews that clients start
-    #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", help_heading = "Who reviews")]
+    #[arg(short, long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true, conflicts_with = "no_model", help_heading = "Who reviews")]
     model: Option<String>,
     /// Use only the built-in rules for reviews that clients start
     #[arg(long, help_heading = "Who reviews")]

@@ -222,7 +222,7 @@ fn read_environment(environment: &[(String, String)], said: &mut Vec<LayerValue>
 }
 
 /// Entries between commas; a comma within `{…}` belongs to a glob.
-fn split_list(text: &str) -> Vec<String> {
+pub(super) fn split_list(text: &str) -> Vec<String> {
     let mut depth = 0usize;
     let parts = text.split(|c| {
         match c {

@@ -43,7 +43,11 @@ pub enum PullSpecifier {
 
 /// Text that names no pull request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names no pull request: write its number, owner/repository#number, or the address of its page")]
+#[error(
+    "{name:?} names no pull request{hint}: write its number, owner/repository#number, or the address of its page",
+    name = .0,
+    hint = if .0.contains("://") && !.0.contains("/pull/") { " (only those of GitHub are supported)" } else { "" }
+)]
 pub struct InvalidPullName(pub String);
 
 /// The longest owner or repository name that is believed.

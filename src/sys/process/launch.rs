@@ -1,8 +1,8 @@
 //! Programs of the user's desktop, which go on after this process. Main items: [`launch`], [`LaunchSession`].
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::environment::Environment;
@@ -66,6 +66,17 @@ pub fn launch(
         LaunchSession::Remote => Err(LaunchError::Remote),
         LaunchSession::NoDisplay => Err(LaunchError::NoDisplay),
     }
+}
+
+/// Runs a program of the user's choice in this terminal, as an editor, and waits for the user to close it. It gets the user's environment.
+#[expect(clippy::disallowed_methods, reason = "children are started in this folder")]
+pub fn run_in_terminal(name: &OsStr, arguments: impl Iterator<Item = OsString>) -> Result<ExitStatus, ProcessError> {
+    let path = match PathBuf::from(name) {
+        path if path.is_absolute() => Program::at(path)?,
+        path => Program::find(&path.to_string_lossy(), &Environment::of_desktop())?,
+    };
+    let fault = |source| ProcessError::Start { path: path.path().to_owned(), source };
+    Command::new(path.path()).args(arguments).status().map_err(fault)
 }
 
 #[expect(clippy::disallowed_methods, reason = "children are started in this folder")]

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 pub use background::BackgroundRun;
 pub use environment::Environment;
 pub use helper::{Helper, HelperReply};
-pub use launch::{LaunchError, LaunchSession, launch};
+pub use launch::{LaunchError, LaunchSession, launch, run_in_terminal};
 pub use pager::show_in_pager;
 pub use sandbox::{SandboxLevel, SandboxReport, SandboxSpec};
 pub use streamed::{LineSink, MOST_OUTPUT, StopCause, StreamedCall, StreamedError, StreamedOutput};

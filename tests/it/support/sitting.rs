@@ -54,7 +54,7 @@ pub fn resumed(talk: &Talk, more: &str, code: i32) -> Told {
 pub fn refused(talk: &Talk, more: &str) -> String {
     let ran = talk.program.words(&format!("--resume last {more}")).ended(2);
     assert_eq!(ran.text(), "", "nothing is given out");
-    let said: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("review: error: ")).collect();
+    let said: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(said.len(), 1, "{}", ran.stderr);
     ran.stderr
 }

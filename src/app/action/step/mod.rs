@@ -237,14 +237,14 @@ fn tell(given: &ActionVariables, did: Result<StepOutcome, AppError>, verdict: St
     let mut outputs = outputs(&did, verdict);
     let written = summary::write(given, &summary::text(&did, &beside));
     if let Err(error) = &written {
-        acted.said.push(format!("review: error: the summary of this step: {error}"));
+        acted.said.push(format!("error: the summary of this step: {error}"));
     }
     if written.is_err() && acted.verdict.code == 0 {
         acted.verdict.code = 5;
         outputs.set("exit-code", "5");
     }
     if let Err(error) = outputs.write(given) {
-        acted.said.push(format!("review: error: the outputs of this step: {error}"));
+        acted.said.push(format!("error: the outputs of this step: {error}"));
         acted.verdict.code = if acted.verdict.code == 0 { 5 } else { acted.verdict.code };
     }
     log(did, &mut acted);

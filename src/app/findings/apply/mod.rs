@@ -8,14 +8,15 @@ use crate::app::context::error::UseCaseError;
 use crate::app::context::saved_runs;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::runs::{self, finding_like};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
-use crate::domain::finding::{Finding, FindingId};
+use crate::domain::finding::{Finding, FindingId, FindingStatus};
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
+use crate::domain::text::strip_line;
 use crate::syntax::ProbeScope;
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::contained_folder::ContainedFolder;
@@ -103,6 +104,21 @@ impl UseCaseError for ApplyError {}
 /// Limit on the findings with a suggestion that a message names.
 const NAMED: usize = 20;
 
+/// Lists the open findings of a saved review that have a suggestion, in the order of the review.
+pub fn applicable(around: &ProcessEnv, directory: &Path, run: Option<&str>) -> Result<Vec<AppliedFinding>, AppError> {
+    let repo = Repo::open(directory)?;
+    let review = saved_runs::read(around, saved_runs::find_in_repository(around, &repo, run)?)?;
+    let open = review
+        .findings
+        .iter()
+        .filter(|one| matches!(one.status, FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened));
+    let with_suggestion = open.filter_map(|one| {
+        let lines = one.suggestion.as_ref()?.lines;
+        Some(AppliedFinding { id: one.id.clone(), title: one.title.clone(), lines })
+    });
+    Ok(with_suggestion.collect())
+}
+
 /// Applies the suggestions of findings of a saved review to the working tree, each file completely or not at all.
 pub fn apply(around: &ProcessEnv, ask: &ApplyAsk, cancel: &Cancel) -> Result<ApplyResult, AppError> {
     let repo = Repo::open(&ask.directory)?;
@@ -114,7 +130,7 @@ pub fn apply(around: &ProcessEnv, ask: &ApplyAsk, cancel: &Cancel) -> Result<App
         let finding = finding_like(&review.findings, wanted.trim()).ok_or_else(|| runs::no_finding(&review, wanted))?;
         let Some(suggestion) = &finding.suggestion else {
             let others = review.findings.iter().filter(|one| one.suggestion.is_some());
-            let others = others.take(NAMED).map(|one| one.id.to_string()).collect();
+            let others = others.take(NAMED).map(|one| format!("{} ({})", one.id, strip_line(&one.title))).collect();
             return Err(ApplyError::NoSuggestion { finding: finding.id.to_string(), others }.into());
         };
         let wanted = by_file.entry(&suggestion.path).or_default();

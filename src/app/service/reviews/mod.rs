@@ -108,7 +108,7 @@ impl From<RepoError> for StartFault {
 impl From<GitError> for StartFault {
     fn from(error: GitError) -> Self {
         match error {
-            GitError::NoTarget { head } | GitError::TargetIsHead { branch: head } => Self::NoTarget { head },
+            GitError::NoTarget { head } | GitError::TargetIsHead { branch: head, .. } => Self::NoTarget { head },
             error => Self::App(error.into()),
         }
     }
