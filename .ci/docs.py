@@ -36,6 +36,8 @@ SPOILED = [
     ("SUMMARY.md", "(cost.md)", "(costs.md)", "docs.py --write"),
     ("getting-started.md", "# ", "![x](images/none.svg)\n\n# ", "none.svg"),
 ]
+# Branches in examples (`review main`), and the command that is every command's.
+BRANCHES = {"main", "topic", "help"}
 MISCALLED = [("cost.md", "--preview ", "--preveiw ", "--preveiw"), ("doctor.md", "review doctor ", "review docter ", "docter")]
 MISSPELLED = [("cost.md", "An unknown cost", "An unkown cost", "unkown"), ("cost.md", "# Cost", "# Cost of behaviour", "behaviour")]
 
@@ -191,7 +193,7 @@ def called(docs, helps):
             for flag in (found[0] for found in flags if found):
                 if not re.search(rf"(?<![\w-]){flag}(?![\w-])", helps[command]):
                     wrong.append(f"{path.relative_to(docs.parent)}:{line}: {' '.join(('review', *command))} has no {flag}")
-            if words and not command and re.fullmatch(r"[a-z]{3,}", words[0]):
+            if words and not command and re.fullmatch(r"[a-z]{3,}", words[0]) and words[0] not in BRANCHES:
                 wrong.append(f"{path.relative_to(docs.parent)}:{line}: there is no review {words[0]}")
     return wrong
 
@@ -206,8 +208,11 @@ def help_texts(review, folder):
             assert ran.returncode == 0 and f"Usage: {' '.join(['review', *command])}" in ran.stdout, (command, ran.stderr)
             (folder / f"{'_'.join(('review', *command))}{flag}.txt").write_text(ran.stdout)
         done[command] = ran.stdout
-        _, _, after = ran.stdout.partition("\nUsage: ")
-        for name in re.findall(r"^  ([a-z][a-z-]+)(?:, [a-z-]+)?(?:  .*)?$", after.partition("\nOptions:")[0].partition("\nArguments:")[0], re.MULTILINE):
+        # The first page has the commands that people use; those of programs are on a page of their own.
+        pages = ran.stdout
+        if not command:
+            pages += subprocess.run([review, "help", "all"], capture_output=True, text=True, timeout=60).stdout
+        for name in re.findall(r"^  ([a-z][a-z-]+) {2,}[A-Z]", pages, re.MULTILINE):
             if name not in ("help", "review") and (*command, name) not in [*done, *rest]:
                 rest.append((*command, name))
     return done

@@ -26,10 +26,10 @@ pub(super) struct PostArgs {
     /// The id of a run, a prefix of one, or `last`: the newest of the repository here, or of all where there is none
     #[arg(default_value = "last", add = ArgValueCandidates::new(candidates::runs))]
     run: String,
-    /// Post the review in this folder, the artefact of an untrusted job, after checking it against the pull request
+    /// Post the review in this folder, the artifact of an untrusted job, after checking it against the pull request
     #[arg(long, value_name = "FOLDER", conflicts_with = "run")]
     from: Option<PathBuf>,
-    /// With --from: the commit that the artefact has to be of [default: the head of the pull request now]
+    /// With --from: the commit that the artifact has to be of [default: the head of the pull request now]
     #[arg(long, value_name = "SHA", requires = "from", value_parser = |text: &str| text.parse::<ObjectId>().map(CommitId))]
     head: Option<CommitId>,
     #[command(flatten)]
