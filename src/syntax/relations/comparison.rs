@@ -65,7 +65,7 @@ fn names_read_from_words_are_those_of_the_parser() {
     // What links files: names that few files define.
     let links = |name: &&String| name.len() >= 4 && definers.get(name.as_str()).is_some_and(|files| *files <= 2);
     let mut recalls: BTreeMap<(&str, &str), Recall> = BTreeMap::new();
-    for (language, path, own, parsed) in &samples {
+    for (language, _, own, parsed) in &samples {
         let mut recall = |kind, own: Vec<&String>, parsed: Vec<&String>| {
             recalls.entry((language, kind)).or_default().add(&own, &parsed);
         };
