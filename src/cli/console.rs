@@ -174,7 +174,7 @@ impl Console {
     }
 
     /// Writes a prompt to standard error and reads a line; `None` at the end of the input.
-    pub(super) fn ask_line(&self, prompt: &str, most: u64) -> io::Result<Option<String>> {
+    pub(super) fn ask_line(prompt: &str, most: u64) -> io::Result<Option<String>> {
         let mut stderr = io::stderr().lock();
         stderr.write_all(prompt.as_bytes()).and_then(|()| stderr.flush())?;
         drop(stderr);

@@ -117,7 +117,7 @@ impl Questioner for ConsoleQuestions {
             self.console.print_to_stderr(&format!("  {}) {}", at + 1, strip_line(option)));
         }
         for _ in 0..TRIES {
-            let line = self.console.ask_line(&format!("[{}] ", default + 1), LONGEST_ANSWER).ok()??;
+            let line = Console::ask_line(&format!("[{}] ", default + 1), LONGEST_ANSWER).ok()??;
             match read_choice(&line, options.len(), default) {
                 Some(chosen) => return Some(chosen),
                 None => self.console.print_to_stderr(&format!(

@@ -265,7 +265,7 @@ fn print_notes(finished: &FinishedReview, quiet: bool, console: &Console) {
     }
     // Last: a reader looks there first.
     if let Some(fault) = &delivered.fault {
-        console.print_to_stderr(&format!("review: error: {}", strip_line(fault)));
+        console.print_to_stderr(&format!("error: {}", strip_line(fault)));
     }
 }
 

@@ -111,7 +111,7 @@ pub fn page(sheet: &RulePage, definition: bool, width: usize) -> String {
     match &sheet.text {
         None => out.push_str("\nIt is code of the program, not a pattern.\n"),
         Some(text) if definition || sheet.examples == RuleExamples::default() => {
-            out.push_str(&section("It is defined so", text))
+            out.push_str(&section("It is defined so", text));
         }
         Some(_) => {
             let RuleExamples { bad, good } = &sheet.examples;

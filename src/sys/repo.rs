@@ -281,7 +281,7 @@ impl Repo {
             let Ok(start_id) = self.git.revparse_single(start).and_then(|object| object.peel_to_commit()) else {
                 return self.hint_for_missing(start, &mask(start).text);
             };
-            let commits = self.first_parents(start_id);
+            let commits = Self::first_parents(start_id);
             let start = mask(start).text;
             return match commits {
                 1 => format!("; {start} is the first commit: it has no parent"),
@@ -298,12 +298,12 @@ impl Repo {
             Some(remote) if git2::Reference::is_valid_name(&format!("refs/heads/{name}")) => {
                 format!("; `git fetch {} {}` may bring it", shell_word(&mask(&remote).text), shell_word(shown))
             }
-            _ => "; `git branch --all` and `git tag` list the names here".to_owned(),
+            _ => "; `git branch -a` and `git tag` list the names here".to_owned(),
         }
     }
 
     /// Counts a commit and its ancestors along the first parents.
-    fn first_parents(&self, mut commit: git2::Commit<'_>) -> usize {
+    fn first_parents(mut commit: git2::Commit<'_>) -> usize {
         let mut count = 1;
         while let Ok(parent) = commit.parent(0) {
             (commit, count) = (parent, count + 1);

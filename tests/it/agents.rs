@@ -213,6 +213,7 @@ fn finding(quote: &str) -> Value {
 
 /// The fake: started by the script only.
 #[test]
+#[expect(clippy::exit, reason = "the fake is a program")]
 #[ignore = "it is the fake assistant of the other tests"]
 fn fake_agent() {
     let Ok(play) = std::env::var("FAKE_PLAY") else { return };
@@ -226,7 +227,7 @@ fn fake_agent() {
     assert!(words.contains(&"--strict-mcp-config") && after("--tools").is_empty(), "{arguments}");
     match play.as_str() {
         "login" => {
-            eprintln!("\u{1b}[31mNot logged in\u{1b}[0m");
+            eprintln!("{prompt}\n\u{1b}[31mNot logged in\u{1b}[0m");
             std::process::exit(1);
         }
         "mute" => std::process::exit(0),
@@ -251,6 +252,7 @@ fn fake_agent() {
     play_review(&play, &mut bridge);
 }
 
+#[expect(clippy::exit, clippy::print_stdout, clippy::print_stderr, reason = "the fake is a program")]
 fn play_review(play: &str, bridge: &mut Bridge) {
     match play {
         "hang" => {
@@ -259,7 +261,7 @@ fn play_review(play: &str, bridge: &mut Bridge) {
             // Whole at once: the test reads it as soon as it is there.
             std::fs::write(home.join("process.new"), std::process::id().to_string()).unwrap();
             std::fs::rename(home.join("process.new"), home.join("process")).unwrap();
-            std::thread::sleep(std::time::Duration::from_secs(600));
+            std::thread::sleep(std::time::Duration::from_mins(10));
         }
         "prose" => {
             bridge.call("list_files", &json!({}));
@@ -272,6 +274,10 @@ fn play_review(play: &str, bridge: &mut Bridge) {
         }
         "well" => {
             bridge.call("report_finding", &finding("    items.push(1)"));
+            // As a client does that makes the calls of one step one after the other.
+            bridge.call("read_file_part", &json!({ "file_path": "cart.py" }));
+            let early = bridge.call("finish_review", &json!({ "summary": "It counts one more." }));
+            assert!(early["isError"] == true && early.to_string().contains("not accepted yet"), "{early}");
         }
         _ => {}
     }

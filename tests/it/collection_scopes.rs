@@ -300,7 +300,7 @@ fn the_default_target_is_found_and_said() {
 fn without_a_target_the_message_says_what_to_do() {
     let repo = TestRepo::new();
     repo.write("a", "a\n").commit("root");
-    assert!(fault(repo.root(), &DEFAULT).contains("--target main~1"), "{}", fault(repo.root(), &DEFAULT));
+    assert!(fault(repo.root(), &DEFAULT).contains("--commit HEAD"), "{}", fault(repo.root(), &DEFAULT));
     repo.git(["branch", "-q", "-m", "trunk"]);
     assert!(fault(repo.root(), &DEFAULT).contains("name one with --target"));
     assert!(matches!(

@@ -29,7 +29,7 @@ fn led(folder: &Path, server: &Server, wire: Wire) -> Program {
 /// The last line, which must be the only error.
 #[track_caller]
 fn last_error(ran: &Ran) -> String {
-    let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("error:")).collect();
+    let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error:")).collect();
     let last = ran.stderr.lines().last().unwrap_or_default();
     assert_eq!(errors, [last], "{}", ran.stderr);
     assert!(!ran.stderr.contains(KEY), "{}", ran.stderr);

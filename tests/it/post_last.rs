@@ -35,7 +35,7 @@ fn the_last_review_is_that_of_the_repository_one_stands_in() {
     assert!(ran.stderr.contains("posting the review ") && ran.stderr.contains(" on octo/demo#7"), "{}", ran.stderr);
     assert_eq!(desk.pull.reviews().len(), 1);
 
-    let list = desk.program.words("list").ended(0);
+    let list = desk.program.words("list --all").ended(0);
     let rows: Vec<&str> = list.text().lines().collect();
     assert_eq!(rows.iter().filter(|row| row.contains("main → feature (#7)")).count(), 2, "{rows:?}");
     assert!(rows.iter().any(|row| row.contains("main → feature ") && !row.contains('#')), "{rows:?}");

@@ -164,6 +164,9 @@ impl ModelUnderTest<'_> {
             ModelChoice::Rules | ModelChoice::Named { .. } => String::new(),
         };
         let mut checks = vec![new_check("choice", CheckState::Fine, format!("{name} reviews{why}")), self.key()];
+        if chosen.row.agent.is_some() {
+            return checks;
+        }
         checks.push(match (llm::address(&chosen.row, &chosen.access), model::reached_in_clear(chosen)) {
             (Err(error), _) => new_check("address", CheckState::Failed(FaultParty::Setup), error.to_string()),
             (Ok(address), Some(warning)) => new_check("address", CheckState::Warning, format!("{address}: {warning}"))

@@ -31,9 +31,8 @@ pub(super) fn interview<Q: Questioner>(
     let in_checkout = detected.root.is_some();
     let hook = match request.hook {
         Some(HookGate::From(gate)) => Some(gate),
-        Some(HookGate::Off) => None,
         None if in_checkout => choose_hook(&mut questions)?,
-        None => None,
+        Some(HookGate::Off) | None => None,
     };
     let workflow = match request.workflow {
         Some(workflow) => workflow,

@@ -111,7 +111,8 @@ pub(in crate::app) async fn run_engine(
         subject = previous::load_previous(run, subject, around, who, &events).await?;
     }
     let limits = limits(&subject.settings, capabilities)?;
-    if let Some(agent) = chosen.row.agent {
+    let agent = std::iter::once(&chosen).chain(&chosen.next).chain(&second).find_map(|model| model.row.agent);
+    if let Some(agent) = agent {
         subject.notes.push(format!(
             "The login of {} was used, so this review counts on that plan; its tokens and cost are not known.",
             agent.title
@@ -140,7 +141,7 @@ pub(in crate::app) async fn run_engine(
     let mut context = subject.tool_context();
     context.builds = open_builds(&subject, around)?;
     context.limits.bytes = context.limits.bytes.min(bytes_of_a_result(limits.window));
-    if chosen.row.agent.is_some() {
+    if agent.is_some() {
         // An assistant cuts a longer result in the middle and does not say so.
         context.limits.bytes = context.limits.bytes.min(LARGEST_AGENT_RESULT);
     }

@@ -161,7 +161,7 @@ impl AgentProvider {
             environment: &self.environment,
         });
         let LaunchPlan { arguments, variables, settings } = plan;
-        if let Some((name, content)) = settings {
+        for (name, content) in settings {
             let path = directory.join(name);
             path.parent().map_or(Ok(()), files::private_folder).map_err(text)?;
             files::write_private(&path, content.as_bytes()).map_err(text)?;
@@ -209,7 +209,7 @@ impl AgentProvider {
 
     /// Makes a fault that says what the user can try.
     fn ended(&self, why: &str) -> TurnFault {
-        let said: String = strip_line(&mask(why).text).chars().take(300).collect();
+        let said: String = strip_line(&mask(why).text).chars().take(400).collect();
         let (title, program) = (self.spec.title, self.spec.program);
         self.fault(format!(
             "{}; run `{program}` in a terminal to see whether {title} is up to date, logged in and answers, then review again",

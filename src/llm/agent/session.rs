@@ -22,8 +22,15 @@ use crate::sys::temporary::TemporaryFolder;
 const SAME_STEP: Duration = Duration::from_millis(40);
 /// Number of calls that wait for a turn; the program waits with more of them.
 const AHEAD: usize = 32;
-/// Number of characters that are read of what a program says at its end.
-const LAST_WORDS: usize = 4_000;
+/// Number of bytes that are read of what a program says at its end, on each of its two streams.
+const LAST_WORDS: usize = 160;
+/// Calls that conclude a conversation.
+const CONCLUDING: [&str; 2] = ["finish_review", "give_verdict"];
+/// Calls whose results the model has to see before it concludes.
+const READING: [&str; 5] = ["build", "list_files", "read_diff", "read_file_part", "search_in_files"];
+/// Answer to a conclusion that may have been written before the results were seen.
+const NOT_SEEN: &str =
+    "not accepted yet: results came after what you may have seen; look at them, then make this call again, alone";
 
 /// A call under way, and the connection that waits for its result.
 struct PendingCall {
@@ -55,6 +62,11 @@ pub(super) struct AgentSession {
     /// Name of the session in the ids of its calls.
     name: String,
     made: u64,
+    /// `true` if the model may not have seen all results. A client may make the calls of one step one after the other, so a call proves
+    /// nothing about the results before it, unlike the turn of a provider.
+    has_unseen: bool,
+    /// `true` if the program was given tools.
+    offers_tools: bool,
     _connections: JoinSet<()>,
     _folder: TemporaryFolder,
 }
@@ -85,6 +97,8 @@ impl AgentSession {
             pending: BTreeMap::new(),
             name: RunId::random().to_string(),
             made: 0,
+            has_unseen: false,
+            offers_tools: !request.tools.is_empty(),
             _connections: connections,
             _folder: folder,
         })
@@ -103,6 +117,9 @@ impl AgentSession {
             _ => Vec::new(),
         };
         let last = results.len().saturating_sub(1);
+        let has = |names: &[&str]| self.pending.values().any(|call| names.contains(&call.line.tool.as_str()));
+        // A conclusion beside reads is refused by the review itself, and the next one answers that.
+        self.has_unseen = !has(&CONCLUDING) && (self.has_unseen || has(&READING));
         for (at, result) in results.iter().enumerate() {
             let Some(PendingCall { line, reply }) = self.pending.remove(&result.id) else { continue };
             let mut text = result.text.clone();
@@ -118,6 +135,21 @@ impl AgentSession {
 
     /// Waits for the next calls.
     pub(super) async fn next(&mut self, quiet: Duration) -> Result<TurnResponse, SessionEnd> {
+        loop {
+            let calls = self.next_calls(quiet).await?;
+            let is_early = |call: &PendingCall| self.has_unseen && CONCLUDING.contains(&call.line.tool.as_str());
+            let (early, calls): (Vec<_>, Vec<_>) = calls.into_iter().partition(is_early);
+            for PendingCall { line, reply } in early {
+                self.has_unseen = false;
+                let _ = reply.send(ResultLine { number: line.number, text: NOT_SEEN.to_owned(), is_error: true }).await;
+            }
+            if !calls.is_empty() {
+                return Ok(self.turn(calls));
+            }
+        }
+    }
+
+    async fn next_calls(&mut self, quiet: Duration) -> Result<Vec<PendingCall>, SessionEnd> {
         let first = tokio::select! {
             biased;
             Some(call) = self.calls.recv() => call,
@@ -132,6 +164,10 @@ impl AgentSession {
                 break;
             }
         }
+        Ok(calls)
+    }
+
+    fn turn(&mut self, calls: Vec<PendingCall>) -> TurnResponse {
         let parts = calls.into_iter().map(|call| {
             self.made += 1;
             let id = format!("{}-{}", self.name, self.made);
@@ -140,16 +176,19 @@ impl AgentSession {
             MessagePart::Call(ModelToolCall { id, name, input, signatures: Vec::new() })
         });
         let parts = parts.collect();
-        Ok(TurnResponse { parts, stop: FinishReason::Calls, usage: TurnUsage::default() }.with_plain_names())
+        TurnResponse { parts, stop: FinishReason::Calls, usage: TurnUsage::default() }.with_plain_names()
     }
 
     fn end(&self, ended: Result<Result<ProcessOutput, ProcessError>, oneshot::error::RecvError>) -> SessionEnd {
         match ended {
-            Ok(Ok(output)) if output.success && self.made > 0 => SessionEnd::Said(last_words(&output.output)),
+            Ok(Ok(output)) if output.success && (self.made > 0 || !self.offers_tools) => {
+                SessionEnd::Said(text_of(&output.output))
+            }
             Ok(Ok(output)) => {
-                let words = [&output.errors, &output.output].map(|bytes| last_words(bytes));
-                let said = words.into_iter().find(|words| !words.trim().is_empty());
-                SessionEnd::Ended(output.code, said.unwrap_or_default())
+                let end = |bytes: &[u8]| text_of(bytes.get(bytes.len().saturating_sub(LAST_WORDS)..).unwrap_or(bytes));
+                let ends = [&output.errors, &output.output].map(|bytes| end(bytes));
+                let said: Vec<&str> = ends.iter().map(|words| words.trim()).filter(|words| !words.is_empty()).collect();
+                SessionEnd::Ended(output.code, said.join(" / "))
             }
             Ok(Err(error)) => SessionEnd::Failed(error),
             Err(_) => SessionEnd::Ended(None, String::new()),
@@ -173,9 +212,8 @@ fn last_results(request: &TurnRequest) -> &[ToolResult] {
     results.flatten().unwrap_or_default()
 }
 
-fn last_words(bytes: &[u8]) -> String {
-    let start = bytes.len().saturating_sub(LAST_WORDS);
-    String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Serves one connection of a bridge: its calls go to the session, and their results back.

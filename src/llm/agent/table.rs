@@ -73,8 +73,8 @@ pub(super) struct LaunchInput<'a> {
 pub(super) struct LaunchPlan {
     pub(super) arguments: Vec<String>,
     pub(super) variables: Vec<(&'static str, String)>,
-    /// Settings file to write: its path from the working folder, and its contents.
-    pub(super) settings: Option<(&'static str, String)>,
+    /// Files to write: their paths from the working folder, and their contents.
+    pub(super) settings: Vec<(&'static str, String)>,
 }
 
 /// The assistants.
@@ -174,19 +174,20 @@ fn claude_code(input: &LaunchInput<'_>) -> LaunchPlan {
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
     ];
-    LaunchPlan { arguments, variables, settings: Some((SETTINGS, settings.to_string())) }
+    LaunchPlan { arguments, variables, settings: vec![(SETTINGS, settings.to_string())] }
 }
 
 fn codex(input: &LaunchInput<'_>) -> LaunchPlan {
     let [command, rest @ ..] = input.bridge;
     let others = other_codex_servers(input.environment).into_iter();
     // JSON texts and lists are TOML as well. Tables are merged with those of the user's settings.
-    let off: String = others.map(|name| format!("{} = {{ enabled = false }}, ", Value::from(name))).collect();
+    let off: Vec<String> = others.map(|name| format!("{} = {{ enabled = false }}, ", Value::from(name))).collect();
+    let off = off.concat();
     let mut arguments =
         words(["exec", "--sandbox", "read-only", "--skip-git-repo-check", "--ephemeral", "--color", "never"]);
     let mut set = vec![
         format!(
-            "mcp_servers={{ {off}review = {{ command = {}, args = {}, tool_timeout_sec = {LONGEST_CALL}, \
+            "mcp_servers={{ {off}review = {{ enabled = true, command = {}, args = {}, tool_timeout_sec = {LONGEST_CALL}, \
              default_tools_approval_mode = \"approve\" }} }}",
             json!(command),
             json!(rest)
@@ -200,7 +201,7 @@ fn codex(input: &LaunchInput<'_>) -> LaunchPlan {
     arguments.extend(set.into_iter().flat_map(|one| ["-c".to_owned(), one]));
     arguments.extend(model("--model", input.model));
     arguments.push("-".to_owned());
-    LaunchPlan { arguments, variables: Vec::new(), settings: None }
+    LaunchPlan { arguments, variables: Vec::new(), settings: Vec::new() }
 }
 
 /// Returns the servers in the user's settings of Codex, which has no flag to leave them out.
@@ -234,7 +235,18 @@ fn gemini(input: &LaunchInput<'_>) -> LaunchPlan {
     arguments.extend(words(["--prompt", "Do the task above."]));
     // The settings of a trusted folder win over the user's.
     let variables = vec![("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()), ("NO_COLOR", "1".to_owned())];
-    LaunchPlan { arguments, variables, settings: Some((".gemini/settings.json", settings.to_string())) }
+    // It reads variables from the first such file of a folder above, which in a shared folder for temporary files may be anybody's.
+    let own = gemini_variables(input.environment);
+    let settings = vec![(".gemini/settings.json", settings.to_string()), (".gemini/.env", own)];
+    LaunchPlan { arguments, variables, settings }
+}
+
+/// Returns the file of variables that Gemini CLI would read in the user's home.
+fn gemini_variables(environment: &Environment) -> String {
+    let home = environment.get("HOME").map(PathBuf::from).unwrap_or_default();
+    let read = |name: &str| files::read_plain(&home.join(name), LARGEST_SETTINGS).ok().flatten();
+    let bytes = read(".gemini/.env").or_else(|| read(".env")).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 fn opencode(input: &LaunchInput<'_>) -> LaunchPlan {
@@ -259,5 +271,5 @@ fn opencode(input: &LaunchInput<'_>) -> LaunchPlan {
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
         ("NO_COLOR", "1".to_owned()),
     ];
-    LaunchPlan { arguments, variables, settings: None }
+    LaunchPlan { arguments, variables, settings: Vec::new() }
 }

@@ -602,7 +602,8 @@ mod tests {
                 for line in text(document, &RenderOptions { width, ..SCREEN }).lines() {
                     let columns = textwrap::core::display_width(line);
                     // A path stays whole, so that it can be copied.
-                    let is_long_path = line.contains("very-long-name") || (width < 60 && line.contains(".py:"));
+                    let is_long_path = line.contains("very-long-name")
+                        || (width < 60 && (line.contains(".py:") || line.contains(".rs:")));
                     assert!(columns <= width || is_long_path, "{columns} > {width}: {line:?}");
                 }
             }

@@ -210,15 +210,14 @@ fn script_import<'a>(tokens: &[PlacedToken<'a>], from: usize) -> Option<ReadImpo
                 found.names.extend(namespace);
                 at += 1;
             }
-            Token::Word("from" | "type") => {}
             Token::Word("require") if is_sign(tokens, at + 1, b'(') => {
                 found.paths.extend(text_at(tokens, at + 2).map(str::to_owned));
                 return Some(ReadImport { end: at + 3, ..found });
             }
             // The next statement.
             Token::Word("import" | "export") => return None,
+            Token::Word("from" | "type") | Token::Sign(b',' | b'*' | b'{' | b'}' | b'=') => {}
             Token::Word(name) if found.names.len() < MOST => found.names.push(name),
-            Token::Sign(b',' | b'*' | b'{' | b'}' | b'=') => {}
             _ => return None,
         }
         // An export of own names ends at its brace.

@@ -386,7 +386,7 @@ impl<'a> NameReader<'_, 'a> {
         let is_typed =
             names.len() == 1 && self.is(end, b':') && !self.begins_line(end + 1) && !NO_CALLS.contains(&word);
         let is_assigned = self.is(end, b'=') && !self.is(end + 1, b'=');
-        if !is_assigned && !(is_typed && !matches!(word, "else" | "try" | "finally")) {
+        if !is_assigned && (!is_typed || matches!(word, "else" | "try" | "finally")) {
             return None;
         }
         for name in names {
