@@ -47,7 +47,8 @@ pub use findings::apply::{
 pub use findings::ask::{AnsweredQuestion, AskError, AskRequest, ask};
 pub use findings::current::{CurrentEdit, CurrentPlace, CurrentReview, CurrentTexts};
 pub use findings::dismiss::{DismissAsk, ProjectDismissal, dismiss_for_project};
-pub use findings::open::{OpenedReport, open_report};
+pub use findings::live::{LivePage, LiveReport};
+pub use findings::open::{OpenedReport, open_in_browser, open_report};
 pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, show};
 pub use findings::task::{TaskAsk, task_for_agent};
 pub use init::{HookGate, InitError, InitRequest, Questioner, init};

@@ -3,7 +3,7 @@
 //! Main type: [`Presenter`]; the table is [`PRESENTERS`]. A new output is one file with a `PRESENTER` and one line in the table. Texts that
 //! several outputs share are in `digest` (the verdict, the receipt), `patch` (quotes and suggestions as a small diff), `matched` (the part of a line that a finding is about) and `report`
 //! (findings for programs that read linter reports). [`brief()`] is a review in a few lines, [`progress`] shows a run in progress to a
-//! person, [`events`] reports it to a program, [`runs`] lists saved runs, [`presented`] lays out a presented document, [`suggestion_diff`] draws
+//! person, [`events`] reports it to a program, [`runs`] lists saved runs, [`running`] is the page of one that is not done, [`presented`] lays out a presented document, [`suggestion_diff`] draws
 //! the change of applied suggestions, [`model_list`], [`rule_list`] and [`guideline_list`] list what their names say, [`doctor`] renders the report of `review doctor`, [`editor`] that of `review editor probe`, [`live`] a review that is being made, [`batch`] the outcome of many reviews. Nothing here decides the
 //! contents of a review, and nothing reads a file.
 
@@ -37,6 +37,7 @@ mod rdjson;
 mod rdjsonl;
 mod report;
 pub mod rule_list;
+pub mod running;
 pub mod runs;
 mod sarif;
 mod short;

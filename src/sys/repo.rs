@@ -270,6 +270,11 @@ impl Repo {
 
     /// Describes what may help with an unknown revision: nothing that could not work.
     fn hint_for_missing(&self, name: &str, shown: &str) -> String {
+        const LISTED: &str = "; `git branch -a` and `git tag` list the names here";
+        // A full name is asked for by programs, thousands of times in a batch: looking for a similar one reads every reference.
+        if name.starts_with("refs/") {
+            return LISTED.to_owned();
+        }
         if self.git.revparse_single(&format!("origin/{name}")).is_ok() {
             return format!("; did you mean origin/{shown}?");
         }
@@ -298,7 +303,7 @@ impl Repo {
             Some(remote) if git2::Reference::is_valid_name(&format!("refs/heads/{name}")) => {
                 format!("; `git fetch {} {}` may bring it", shell_word(&mask(&remote).text), shell_word(shown))
             }
-            _ => "; `git branch -a` and `git tag` list the names here".to_owned(),
+            _ => LISTED.to_owned(),
         }
     }
 

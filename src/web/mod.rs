@@ -1,8 +1,10 @@
-//! HTTP endpoints: the numbers of a worker, and the deliveries of GitHub. Main functions: [`serve_metrics`], [`serve_webhook`].
+//! HTTP endpoints: the numbers of a worker, the deliveries of GitHub, the page of a review. Main functions: [`serve_metrics`],
+//! [`serve_webhook`], [`serve_report`].
 //!
 //! What a delivery means belongs in `app::queue`, MCP over HTTP in `mcp::protocol`, which shares the [connections](serve_connections).
 
 mod connections;
+mod report;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 pub use connections::serve_connections;
+pub use report::serve_report;
 
 use crate::app::{QueueHandle, WebhookDelivery, WebhookReceiver, WorkerMetrics};
 

@@ -122,7 +122,7 @@ const BEHIND: &[(&str, &[&str])] = &[
     ("reqwest", &["sys/http.rs"]),
     ("rustls", &["sys/app_key.rs", "sys/http.rs"]),
     ("sqlx", &["sys/database.rs"]),
-    ("minijinja", &["prompt", "present/html", "present/batch/html.rs"]),
+    ("minijinja", &["prompt", "present/html", "present/batch/html.rs", "present/running.rs"]),
     ("clap", &["cli", "main.rs"]),
 ];
 

@@ -93,6 +93,7 @@ mod model_trust;
 mod model_windows;
 mod models;
 mod names;
+mod open_live;
 mod opening;
 mod own_rules;
 mod post_again;

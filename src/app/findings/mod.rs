@@ -6,6 +6,7 @@ pub(in crate::app) mod apply;
 pub(in crate::app) mod ask;
 pub(in crate::app) mod current;
 pub(in crate::app) mod dismiss;
+pub(in crate::app) mod live;
 pub(in crate::app) mod open;
 pub(in crate::app) mod runs;
 pub(in crate::app) mod task;

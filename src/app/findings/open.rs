@@ -1,6 +1,6 @@
 //! Opens a saved review in a browser. Main function: [`open_report`].
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::runs::show;
@@ -28,12 +28,13 @@ pub fn open_report(
     let review = show(around, name, directory)?;
     let bytes = render(&review, "html", None).ok_or(AppError::Broken)?;
     let file = around.store.save_page(review.id, &bytes)?;
-    let not_opened = if print_only { None } else { open(&file).err().map(|error| error.to_string()) };
+    let not_opened =
+        if print_only { None } else { open_in_browser(file.as_os_str()).err().map(|error| error.to_string()) };
     Ok(OpenedReport { file, not_opened })
 }
 
-/// Opens a file with the system's opener. No shell reads its path.
-fn open(file: &Path) -> Result<(), LaunchError> {
+/// Opens a file or an address with the system's opener. No shell reads it.
+pub fn open_in_browser(target: &OsStr) -> Result<(), LaunchError> {
     let (program, arguments): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
     } else if cfg!(windows) {
@@ -41,6 +42,6 @@ fn open(file: &Path) -> Result<(), LaunchError> {
     } else {
         ("xdg-open", &[])
     };
-    let arguments = arguments.iter().map(OsString::from).chain([file.as_os_str().to_owned()]).collect();
+    let arguments = arguments.iter().map(OsString::from).chain([target.to_owned()]).collect();
     launch(program, arguments, &Environment::of_desktop(), LaunchSession::of_this_process())
 }

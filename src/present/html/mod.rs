@@ -32,10 +32,11 @@ pub(super) const PRESENTER: Presenter = Presenter {
 
 const STYLE: &str = include_str!("assets/style.css");
 const SCRIPT: &str = include_str!("assets/script.js");
-const TEMPLATES: [(&str, &str); 3] = [
+const TEMPLATES: [(&str, &str); 4] = [
     ("base.html", include_str!("assets/base.html")),
     ("report.html", include_str!("assets/report.html")),
     ("batch.html", include_str!("assets/batch.html")),
+    ("running.html", include_str!("assets/running.html")),
 ];
 
 static ENVIRONMENT: LazyLock<Result<Environment<'static>, Error>> = LazyLock::new(|| {

@@ -144,7 +144,7 @@ impl<'a> TerminalPage<'a> {
         let first = " ".repeat(columns + 2);
         let options = wrap_options(self.width, &title, true).initial_indent(&first).subsequent_indent(&margin);
         for (index, piece) in textwrap::wrap(&title, options).iter().enumerate() {
-            let shown = self.paint(super::BOLD, piece.trim());
+            let shown = self.paint(super::BOLD, &inert(piece.trim()));
             let line = if index == 0 { format!("{lead}  {shown}") } else { format!("{margin}{shown}") };
             self.line(&line);
         }
