@@ -1,9 +1,8 @@
 //! The first hour of a user: the setup, errors of a model's provider, and what can be done with a finding.
 
-use std::net::TcpListener;
 use std::path::Path;
 
-use crate::support::model::{KEY, Options, Server, Session, Wire};
+use crate::support::model::{KEY, NO_SERVER, Options, Server, Session, Wire};
 use crate::support::session::{Talk, shop};
 use crate::support::{Program, Ran, TestRepo};
 
@@ -68,7 +67,7 @@ fn a_failed_provider_is_one_last_line_with_the_source_of_the_key_and_no_report()
 
 #[test]
 fn an_unreachable_server_is_named_with_its_address() {
-    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let address = NO_SERVER;
     let repo = branch();
     let program = Program::in_folder(repo.root())
         .with("OPENAI_BASE_URL", &format!("http://{address}/v1"))
@@ -79,7 +78,7 @@ fn an_unreachable_server_is_named_with_its_address() {
         ran.text().is_empty() && said.contains("could not be reached") && said.contains("OPENAI_API_KEY"),
         "{said}"
     );
-    assert!(said.contains(&address.to_string()), "{said}");
+    assert!(said.contains(address), "{said}");
     let set = Program::in_folder(repo.root()).with_settings(&format!(
         "model = \"openai-chat/x\"\n[openai-chat]\nbase_url = \"http://{address}/v1\"\napi_key = \"{KEY}\"\n"
     ));

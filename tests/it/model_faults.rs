@@ -1,11 +1,9 @@
 //! Everything that a model and its provider can do wrong, and how the program ends then.
 
-use std::net::TcpListener;
-
 use serde_json::json;
 
 use crate::support::Program;
-use crate::support::model::{Session, Wire};
+use crate::support::model::{NO_SERVER, Session, Wire};
 use crate::support::session::{Talk, Told, shop, until_late};
 
 const ALL: &[Wire] = &Wire::ALL;
@@ -107,8 +105,7 @@ fn what_was_proven_before_a_fault_is_delivered() {
 
 #[test]
 fn nobody_at_the_address_ends_with_4() {
-    // A port that was just given back answers nobody.
-    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let address = NO_SERVER;
     let repo = shop();
     let run = |wire: Wire| {
         let (key, base, path) = wire.variables();
@@ -120,7 +117,7 @@ fn nobody_at_the_address_ends_with_4() {
         let ran = program.words(&line).ended(4);
         assert_eq!(ran.json()["ended"], "provider_fault");
         let reasons = ran.json()["reasons"].to_string();
-        assert!(reasons.contains(&address.to_string()), "the address is named: {reasons}");
+        assert!(reasons.contains(address), "the address is named: {reasons}");
     };
     std::thread::scope(|scope| {
         for wire in Wire::ALL {

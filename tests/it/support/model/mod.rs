@@ -29,6 +29,6 @@ mod wires;
 pub use asked::{Asked, CallResult, TAKEN_OUT, Turn};
 pub use batches::BatchPlan;
 pub use script::{Cut, Session, Step};
-pub use server::{KEY, Options, Server};
+pub use server::{KEY, NO_SERVER, Options, Server};
 pub use socket::{Door, Line};
 pub use wires::Wire;

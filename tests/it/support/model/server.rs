@@ -23,6 +23,10 @@ use super::wires::Wire;
 /// The key that clients are given. No provider would take it.
 pub const KEY: &str = "test-key-of-no-provider-7d1b4e90";
 
+/// An address where nobody answers. A port that was only just given back may be another test's a moment later; this one lies below
+/// all that a system gives to who asks for any.
+pub const NO_SERVER: &str = "127.0.0.1:1";
+
 /// How a server behaves.
 #[derive(Debug, Clone)]
 pub struct Options {
