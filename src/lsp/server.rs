@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::actions::code_actions;
 use super::client::{AwaitedReply, Client, ClientFeatures, RequestFault};
 use super::commands::{self, CommandAnswer};
-use super::folder::NOTHING;
+use super::folder::{EditorFolder, NOTHING};
 use super::position::contains;
 use super::report;
 use super::session::EditorSession;
@@ -284,9 +284,12 @@ impl LanguageServer {
         json!({ "kind": "full", "resultId": result_id, "items": items })
     }
 
-    fn workspace_diagnostics(&self, params: &WorkspaceDiagnosticParams) -> Value {
+    fn workspace_diagnostics<'s>(&'s self, params: &WorkspaceDiagnosticParams) -> Value {
         let before = |uri: &str| params.previous_result_ids.iter().find(|before| before.uri.0 == uri);
-        let reports = || self.session.folders.iter().flat_map(|folder| folder.reports.values());
+        let of_folder = |(at, folder): (usize, &'s EditorFolder)| {
+            folder.reports.values().filter(move |report| self.session.is_innermost(at, &report.uri))
+        };
+        let reports = || self.session.folders.iter().enumerate().flat_map(of_folder);
         let mut items: Vec<Value> = Vec::new();
         for report in reports() {
             let (uri, version, result_id) = (&report.uri, report.version, &report.result_id);

@@ -83,6 +83,11 @@ impl EditorSession {
         places.max_by_key(|(at, _)| self.folders[*at].depth())
     }
 
+    /// Checks whether no folder inside of this one has a file: of two that do, only the inner one shows it.
+    pub(super) fn is_innermost(&self, at: usize, uri: &str) -> bool {
+        self.locate(uri).is_none_or(|(innermost, _)| innermost == at)
+    }
+
     /// Finds the folder whose review has a finding; that with this URI, or any.
     pub(super) fn folder_with(&self, uri: Option<&str>, finding: &FindingId) -> Result<usize, RequestFault> {
         let at = match uri {
@@ -135,8 +140,11 @@ impl EditorSession {
             }
             return;
         }
-        for folder in &mut self.folders {
-            for (uri, version, diagnostics) in folder.unpublished() {
+        for at in 0..self.folders.len() {
+            for (uri, version, diagnostics) in self.folders[at].unpublished() {
+                if !self.is_innermost(at, &uri) {
+                    continue;
+                }
                 let params = PublishDiagnosticsParams { uri: Uri(uri), version, diagnostics };
                 self.client.notify("textDocument/publishDiagnostics", params);
             }

@@ -10,6 +10,7 @@ use super::target::{RuleMatch, RuleRef, rarest_word, read_text};
 use super::threads::for_each_file;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::place::DiffSide;
+use crate::syntax::ScanFocus;
 use crate::sys::cancel::CancelReason;
 use crate::workspace::WorkspaceError;
 
@@ -63,6 +64,8 @@ struct BaseQuery<'a> {
     words: RareWords,
     /// The rules whose match positions in a file are needed.
     own: HashMap<usize, HashSet<RuleRef>>,
+    /// The base lines of matches at the head that begin on an unchanged line.
+    kept: HashSet<(usize, RuleRef, u32)>,
 }
 
 impl<'a> BaseQuery<'a> {
@@ -76,7 +79,8 @@ impl<'a> BaseQuery<'a> {
                 own.entry(head.file).or_default().insert(head.rule);
             }
         }
-        Self { words: RareWords::of(known.iter().copied()), known, own }
+        let kept = heads.iter().filter_map(|head| Some((head.file, head.rule, head.was_at?))).collect();
+        Self { words: RareWords::of(known.iter().copied()), known, own, kept }
     }
 }
 
@@ -150,11 +154,15 @@ fn search_file(
     let looked = scan_side(input, file, DiffSide::Old, &text, &wanted)?;
     let whole = looked.cut.is_none() && stood.is_none_or(|stood| stood.whole);
     let mut held = FileBaseMatches { whole: own.is_some() && whole, ..FileBaseMatches::default() };
+    let focus = ScanFocus::of(file, DiffSide::Old);
     for (rule, hit) in before.cloned().chain(looked.hits) {
         if own.is_some_and(|own| own.contains(&rule)) {
             held.places.push((rule, hit.at.start()));
         }
-        if sought.known.contains(&(rule, hit.key.as_str())) {
+        // A match that the change did not affect counts only if that at the same place of the head does.
+        let counts =
+            focus.affects(hit.lines.start(), hit.lines.end()) || sought.kept.contains(&(at, rule, hit.at.start()));
+        if counts && sought.known.contains(&(rule, hit.key.as_str())) {
             held.keys.push((rule, hit.key));
         }
     }

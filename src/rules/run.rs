@@ -231,7 +231,7 @@ mod tests {
     use crate::domain::event::NullEventSink;
     use crate::domain::finding::Severity;
     use crate::domain::rule_info::PackOwner;
-    use crate::syntax::TreeCache;
+    use crate::syntax::{ParseWork, TreeCache};
 
     const LOOSE: &str = "fn a() {\n    todo!()\n}\n";
 
@@ -255,8 +255,8 @@ mod tests {
         }
     }
 
-    /// Counts the parsed texts, and their bytes, for a change of this many files: three in four changed by a line, one added.
-    fn parsed(files: usize) -> (u64, u64) {
+    /// Counts the work on a change of this many files: three in four changed by a line, one added.
+    fn work(files: u64) -> ParseWork {
         let mut change = SyntheticChange::default();
         for at in 0..files {
             let (path, line) = (format!("src/f{at}.py"), format!("def f{at}(a):\n    return a.open({at})\n"));
@@ -278,16 +278,65 @@ mod tests {
             cancel: &cancel,
             events,
         });
-        trees.parsed()
+        trees.work()
     }
 
     #[test]
     fn each_side_is_parsed_once_and_the_work_grows_no_faster_than_the_change() {
-        let [few, some, many] = [10, 100, 1000].map(parsed);
-        for (files, (texts, _)) in [(10, few), (100, some), (1000, many)] {
-            assert!(texts <= 2 * files, "{texts} texts are parsed for {files} files");
+        let done = [10_u64, 100, 1000].map(|files| (files, work(files)));
+        for (files, work) in done {
+            assert!(work.texts <= 2 * files, "{work:?} for {files} files");
         }
-        assert!(many.0 <= 11 * some.0 && many.1 <= 12 * some.1, "{some:?} for 100 files, {many:?} for 1000");
+        insta::assert_debug_snapshot!("work_of_the_rules", done);
+    }
+
+    /// Returns the fixtures of the packs: folder and name of a file, and its text.
+    fn fixtures() -> Vec<(String, String)> {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
+        let entries = |folder: &std::path::Path| {
+            let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            paths.sort();
+            paths
+        };
+        let packs = ["c", "go", "java", "javascript", "python", "rust", "shell", "typescript"];
+        let rules = packs.iter().flat_map(|pack| entries(&root.join(pack)));
+        let files = rules.flat_map(|rule| entries(&rule)).filter(|path| path.is_file());
+        let read =
+            |path: std::path::PathBuf| Some((path.to_string_lossy().into_owned(), std::fs::read_to_string(path).ok()?));
+        files.filter_map(read).collect()
+    }
+
+    /// Asserts that leaving out unaffected code changes nothing of what is told about the change.
+    fn agrees_with_the_whole(path: &str, old: &str, new: &str) -> usize {
+        let name = path.rsplit('/').next().unwrap().replace("hit", "a").replace("ok", "a");
+        let change = SyntheticChange::default().was(&name, old).now(&name, new);
+        let told = change.review().claims;
+        let whole = change.review_with(&Packs::built_in().unwrap().with_all_lines(true)).claims;
+        let places = |claims: &[Claim]| claims.iter().map(|claim| format!("{:?}", claim)).collect::<Vec<_>>();
+        assert_eq!(places(&told), places(&whole), "{path}\n{old}\n---\n{new}");
+        told.len()
+    }
+
+    #[test]
+    fn code_that_the_change_does_not_affect_need_not_be_matched() {
+        let fixtures = fixtures();
+        let mut told = 0;
+        for (at, pair) in fixtures.windows(2).enumerate().step_by(5) {
+            let [(path, first), (other, second)] = pair else { continue };
+            if path.rsplit('.').next() != other.rsplit('.').next() {
+                continue;
+            }
+            let text = format!("{first}{second}");
+            let lines: Vec<&str> = text.split_inclusive('\n').collect();
+            let line = at % lines.len();
+            let without = [&lines[..line], &lines[line + 1..]].concat().concat();
+            let twice = [&lines[..=line], &lines[line..]].concat().concat();
+            told += agrees_with_the_whole(path, &without, &text);
+            told += agrees_with_the_whole(path, &text, &without);
+            told += agrees_with_the_whole(path, &text, &twice);
+            told += agrees_with_the_whole(path, first, &text);
+        }
+        assert!(told > 100, "{told}");
     }
 
     #[test]

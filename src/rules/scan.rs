@@ -14,8 +14,8 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
 use crate::syntax::{
-    ByteEdit, CodeScope, Grammar, MisreadLines, OtherVersion, ParseFailure, ParseLimits, RuleSet, SyntaxMatch,
-    SyntaxTree, TreeCache,
+    ByteEdit, CodeScope, Grammar, MisreadLines, OtherVersion, ParseFailure, ParseLimits, RuleSet, ScanFocus,
+    SyntaxMatch, SyntaxTree, TreeCache,
 };
 use crate::sys::cancel::{Cancel, CancelReason};
 
@@ -38,6 +38,8 @@ struct ScanTarget<'a> {
     language: Option<&'static str>,
     /// The other side of its file, if that was scanned before.
     beside: Option<&'a OtherVersion<'a>>,
+    /// The part that the change affects; `None` for all of it.
+    focus: Option<&'a ScanFocus>,
     packs: &'a Packs,
     wanted: &'a RuleSelection<'a>,
     trees: &'a TreeCache,
@@ -197,7 +199,8 @@ fn structural(
             }
             None => continue,
         };
-        let scan = set.scan(tree, &wanted, watch)?;
+        let scan = set.scan(tree, &wanted, look.focus, watch)?;
+        look.trees.add_nodes(scan.nodes);
         if scan.too_many {
             looked.cut = Some(TOO_MANY.to_owned());
         }
@@ -243,8 +246,30 @@ pub(super) fn scan_side(
         _ => None,
     };
     let beside = other.as_ref().and_then(|other| OtherVersion::of(file, side, text, other));
+    let focus = focus_of(input, file, side)?;
     let (packs, trees, cancel) = (input.packs, input.trees, input.cancel);
-    scan(&ScanTarget { subject, language, beside: beside.as_ref(), packs, wanted, trees, cancel })
+    let (beside, focus) = (beside.as_ref(), focus.as_ref());
+    scan(&ScanTarget { subject, language, beside, focus, packs, wanted, trees, cancel })
+}
+
+/// Returns the part of a side that the change affects; `None` if all matches are wanted.
+fn focus_of(input: &RulesInput<'_>, file: &FileChange, side: DiffSide) -> Result<Option<ScanFocus>, CancelReason> {
+    let has_both = matches!(file.status, FileStatus::Modified | FileStatus::Renamed);
+    if !has_both || input.packs.reports_all_lines() {
+        return Ok(None);
+    }
+    // In Rust an attribute above an item says that all of it is a test.
+    let is_whole = file.language == Some("rust")
+        && (names_test(input, file, DiffSide::Old)? || names_test(input, file, DiffSide::New)?);
+    Ok((!is_whole).then(|| ScanFocus::of(file, side)))
+}
+
+/// Checks whether a changed line of a side has the word `test`.
+fn names_test(input: &RulesInput<'_>, file: &FileChange, side: DiffSide) -> Result<bool, CancelReason> {
+    let tree = if side == DiffSide::Old { input.old } else { input.new };
+    let Some(text) = read_text(tree, file.path_at(side))? else { return Ok(false) };
+    let spans = file.runs().filter_map(|run| if side == DiffSide::Old { run.old } else { run.new }.range());
+    Ok(spans.flat_map(|lines| text.lines(lines)).any(|(_, line)| line.contains("test")))
 }
 
 /// Returns the functions and types of a text; none if it cannot be parsed.

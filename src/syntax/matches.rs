@@ -45,6 +45,8 @@ pub struct ByteEdit {
 pub struct SyntaxScan {
     /// In the order of the text.
     pub found: Vec<SyntaxMatch>,
+    /// Number of nodes that rules were matched against.
+    pub nodes: u64,
     /// `true` if something was nested too deep to be examined.
     pub too_deep: bool,
     /// `true` if the limit of matches was reached.

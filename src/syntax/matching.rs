@@ -84,6 +84,8 @@ pub(super) struct CompiledRule {
     pub(super) repeats: Option<String>,
     /// The kinds of nodes that it can match.
     pub(super) kinds: Vec<usize>,
+    /// `true` if a match depends on code outside of the matched node.
+    pub(super) is_contextual: bool,
 }
 
 /// Rules for one grammar, each compiled on first use: most of them can match in few texts. Shared by threads.
@@ -130,8 +132,9 @@ impl CompiledRule {
         let at = at.map(|name| bare(name).to_owned());
         let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
         let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
+        let is_contextual = repeats.is_some() || looks_around(&text);
         let repeats = repeats.map(str::to_owned);
-        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, kinds })
+        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, kinds, is_contextual })
     }
 }
 
@@ -176,6 +179,20 @@ fn beyond_scanner_within(grammar: Grammar, value: &serde_json::Value) -> Option<
     }
 }
 
+/// The conditions of a rule that look at code outside of a node.
+const CONTEXT: &[&str] = &["inside", "precedes", "follows", "nthChild"];
+
+/// Checks whether a rule, written as JSON, has a condition on code outside of the matched node.
+fn looks_around(rule: &serde_json::Value) -> bool {
+    match rule {
+        serde_json::Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| !value.is_null() && (CONTEXT.contains(&name.as_str()) || looks_around(value))),
+        serde_json::Value::Array(values) => values.iter().any(looks_around),
+        _ => false,
+    }
+}
+
 /// Returns the name of a metavariable, which may be written with its `$`.
 fn bare(name: &str) -> &str {
     name.trim_start_matches('$')
@@ -212,7 +229,7 @@ mod tests {
         let set = RuleSet::compile(grammar, sources.iter().map(|source| Some(parts(source, fix)))).unwrap();
         let cancel = Cancel::never();
         let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
-        set.scan(&SyntaxTree::parse(grammar, text, &watch).unwrap(), &|_| true, &watch).unwrap()
+        set.scan(&SyntaxTree::parse(grammar, text, &watch).unwrap(), &|_| true, None, &watch).unwrap()
     }
 
     #[test]
@@ -244,7 +261,7 @@ mod tests {
         let cancel = Cancel::never();
         let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
         let scan =
-            set.scan(&SyntaxTree::parse(Grammar::JavaScript, &text, &watch).unwrap(), &|_| true, &watch).unwrap();
+            set.scan(&SyntaxTree::parse(Grammar::JavaScript, &text, &watch).unwrap(), &|_| true, None, &watch).unwrap();
         let lines: Vec<u32> = scan.found.iter().map(|found| found.lines.start()).collect();
         assert_eq!((lines, scan.given_up), (vec![3002], vec![]));
     }

@@ -5,6 +5,7 @@
 //! A language is one line in [`Grammar`]'s table.
 
 mod carriage_returns;
+mod focus;
 mod grammar;
 mod imports;
 mod limits;
@@ -25,6 +26,7 @@ mod tree_cache;
 mod walk;
 mod watched_doc;
 
+pub use focus::ScanFocus;
 pub use grammar::{Grammar, ParseFailure, ParseLimits};
 pub use matches::{ByteEdit, SyntaxMatch, SyntaxScan};
 pub use matching::{RuleParts, RuleSet, RuleSource, SyntaxError, documents};
@@ -39,4 +41,4 @@ pub use symbols::{
     ArgumentShape, DefinitionKind, Parameters, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,
 };
 pub use tree::SyntaxTree;
-pub use tree_cache::TreeCache;
+pub use tree_cache::{ParseWork, TreeCache};

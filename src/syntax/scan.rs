@@ -9,6 +9,7 @@ use ast_grep_core::matcher::MatcherExt as _;
 use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::{AstGrep, NodeMatch};
 
+use super::focus::ScanFocus;
 use super::grammar::{Grammar, ParseFailure, ParseLimits};
 use super::matches::{ByteEdit, SyntaxMatch, SyntaxScan};
 use super::matching::{CompiledRule, RuleSet};
@@ -33,6 +34,8 @@ struct ScanRules<'r> {
     rules: Vec<&'r CompiledRule>,
     /// The rules that can match a kind of node, by kind.
     by_kind: Vec<Vec<usize>>,
+    /// `true` if one of them depends on code outside of the matched node.
+    is_contextual: bool,
     /// Remaining steps of each.
     left: Vec<u64>,
 }
@@ -53,16 +56,21 @@ impl<'r> ScanRules<'r> {
         }
         let nodes = tree.root.root().get_inner_node().descendant_count() as u64;
         let left = vec![STEPS + STEPS_A_NODE * nodes; rules.len()];
-        Self { rules, by_kind, left }
+        let is_contextual = rules.iter().any(|rule| rule.is_contextual);
+        Self { rules, by_kind, is_contextual, left }
     }
 }
 
 impl RuleSet {
     /// Matches the compiled rules for which `wanted` is true.
+    ///
+    /// With a `focus`, matches that the change cannot have made are left out: those on unaffected lines if the rule depends on nothing
+    /// else, and at the head also those in functions and types without an affected line.
     pub fn scan(
         &self,
         tree: &SyntaxTree,
         wanted: &dyn Fn(usize) -> bool,
+        focus: Option<&ScanFocus>,
         watch: &ParseLimits<'_>,
     ) -> Result<SyntaxScan, ParseFailure> {
         let mut scan = SyntaxScan::default();
@@ -92,13 +100,19 @@ impl RuleSet {
             if self.grammar == Grammar::Rust {
                 tests.see(&inner, tree.text());
             }
-            asked.match_node(&watched, inner, (tree, &tests, &mut walk), &mut scan)?;
+            let is_affected = focus.is_none_or(|focus| focus.affects_node(&inner));
+            if is_affected || asked.is_contextual {
+                scan.nodes += 1;
+                asked.match_node(&watched, inner, is_affected, (tree, &tests, &mut walk), &mut scan)?;
+            }
             if scan.too_many {
                 return Ok(scan);
             }
-            let deep = walk.depth() >= DEEPEST && inner.child_count() > 0;
+            let is_skipped = || focus.is_some_and(|focus| focus.skips(&inner));
+            let is_examined = is_affected || (asked.is_contextual && !is_skipped());
+            let deep = is_examined && walk.depth() >= DEEPEST && inner.child_count() > 0;
             scan.too_deep |= deep;
-            if !deep && cursor.goto_first_child() {
+            if is_examined && !deep && cursor.goto_first_child() {
                 walk.enter();
                 continue;
             }
@@ -118,16 +132,17 @@ impl ScanRules<'_> {
         &mut self,
         watched: &AstGrep<WatchedDoc>,
         inner: tree_sitter::Node<'_>,
+        is_affected: bool,
         (tree, tests, walk): (&'t SyntaxTree, &TestCodeRanges, &mut RepeatedTexts<'t>),
         scan: &mut SyntaxScan,
     ) -> Result<(), ParseFailure> {
-        let Self { rules, by_kind, left } = self;
+        let Self { rules, by_kind, left, .. } = self;
         let root = watched.root();
         let doc = root.get_doc();
         let mut adopted = None;
         for at in by_kind.get(usize::from(inner.kind_id())).into_iter().flatten() {
             let (Some(rule), Some(left)) = (rules.get(*at), left.get_mut(*at)) else { continue };
-            if *left == 0 {
+            if *left == 0 || !(is_affected || rule.is_contextual) {
                 continue;
             }
             if rule.repeats.as_ref().is_some_and(|field| !walk.is_one(*at, &inner, field, tree.text())) {

@@ -1,7 +1,6 @@
 //! The functions and types of a text, by name. Main type: [`CodeScope`].
 
-use ast_grep_core::tree_sitter::StrDoc;
-use ast_grep_language::SupportLang;
+use tree_sitter::Node;
 
 use super::grammar::{ParseFailure, ParseLimits};
 use super::tree::SyntaxTree;
@@ -64,7 +63,7 @@ impl SyntaxTree {
         let mut around: Vec<usize> = Vec::new();
         walk(root.get_inner_node(), (), watch, |cursor, ()| {
             let node = cursor.node();
-            if let Some(own) = name_of(&self.root.adopt(node)) {
+            if let Some(own) = name_of(&node, self.text()) {
                 around.retain(|at| scopes.get(*at).is_some_and(|scope| scope.bytes.end >= node.end_byte()));
                 let outer = around.last().and_then(|at| scopes.get(*at));
                 let name = outer.map_or_else(|| own.clone(), |outer| format!("{}.{own}", outer.name));
@@ -82,26 +81,31 @@ impl SyntaxTree {
     }
 }
 
-type ScopeNode<'a> = ast_grep_core::Node<'a, StrDoc<SupportLang>>;
-
-fn name_of(node: &ScopeNode<'_>) -> Option<String> {
+/// Returns the node with the name of a function or type; `None` if the node is neither.
+pub(super) fn name_node<'t>(node: &Node<'t>) -> Option<Node<'t>> {
     let kind = node.kind();
-    let named = if HOLDING.contains(&&*kind) {
-        node.field("name").or_else(|| node.field("declarator")).or_else(|| node.field("type"))?
-    } else if NAMING_A_FUNCTION.contains(&&*kind) {
-        node.field("value").filter(|value| FUNCTIONS.contains(&&*value.kind()))?;
-        node.field("name").or_else(|| node.field("key")).or_else(|| node.field("property"))?
+    let field = |name: &str| node.child_by_field_name(name);
+    if HOLDING.contains(&kind) {
+        field("name").or_else(|| field("declarator")).or_else(|| field("type"))
+    } else if NAMING_A_FUNCTION.contains(&kind) {
+        field("value").filter(|value| FUNCTIONS.contains(&value.kind()))?;
+        field("name").or_else(|| field("key")).or_else(|| field("property"))
     } else {
-        return None;
-    };
+        None
+    }
+}
+
+fn name_of(node: &Node<'_>, text: &[u8]) -> Option<String> {
     // In C the name is inside the declarator: `static char *name(int a)`.
-    let mut innermost = named;
-    while let Some(inner) = innermost.field("declarator") {
+    let mut innermost = name_node(node)?;
+    while let Some(inner) = innermost.child_by_field_name("declarator") {
         innermost = inner;
     }
-    let name = innermost.text().into_owned();
+    let text_of =
+        |node: Node<'_>| String::from_utf8_lossy(text.get(node.byte_range()).unwrap_or_default()).into_owned();
+    let name = text_of(innermost);
     // A Go method is qualified by its type as well.
-    let receiver = node.field("receiver").map(|receiver| receiver.text().into_owned());
+    let receiver = node.child_by_field_name("receiver").map(text_of);
     let of = receiver.as_deref().and_then(|text| text.trim_matches(['(', ')', ' ']).rsplit([' ', '*']).next());
     Some(of.map_or_else(|| name.clone(), |of| format!("{of}.{name}")))
 }

@@ -33,8 +33,19 @@ pub struct TreeCache {
     large: Mutex<()>,
     /// The probe that tries texts first.
     probe: Option<Arc<ParserProbe>>,
-    /// Number of texts parsed so far, and of their bytes.
-    parsed: (AtomicU64, AtomicU64),
+    /// Number of texts parsed so far, of their bytes, and of the nodes that rules were matched against.
+    done: [AtomicU64; 3],
+}
+
+/// The work of a run, on whatever machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ParseWork {
+    /// Number of texts that were parsed.
+    pub texts: u64,
+    /// Number of their bytes.
+    pub bytes: u64,
+    /// Number of nodes that rules were matched against.
+    pub nodes: u64,
 }
 
 /// A text under a grammar, by its hash and its length.
@@ -76,9 +87,15 @@ impl TreeCache {
         Self { probe, ..Self::default() }
     }
 
-    /// Returns the number of texts that were parsed so far, and the number of their bytes: the work of a run, on whatever machine.
-    pub fn parsed(&self) -> (u64, u64) {
-        (self.parsed.0.load(Ordering::Relaxed), self.parsed.1.load(Ordering::Relaxed))
+    /// Returns the work that was done so far.
+    pub fn work(&self) -> ParseWork {
+        let [texts, bytes, nodes] = [0, 1, 2].map(|at| self.done[at].load(Ordering::Relaxed));
+        ParseWork { texts, bytes, nodes }
+    }
+
+    /// Counts nodes that rules were matched against.
+    pub fn add_nodes(&self, nodes: u64) {
+        self.done[2].fetch_add(nodes, Ordering::Relaxed);
     }
 
     /// Waits until no other large text is being parsed: the trees of several at once would exhaust the memory.
@@ -122,8 +139,8 @@ impl TreeCache {
             Some((other, beside)) => SyntaxTree::parse_with_other(text, &other, beside, watch)?,
             None => SyntaxTree::parse(grammar, text, watch)?,
         });
-        self.parsed.0.fetch_add(1, Ordering::Relaxed);
-        self.parsed.1.fetch_add(text.len() as u64, Ordering::Relaxed);
+        self.done[0].fetch_add(1, Ordering::Relaxed);
+        self.done[1].fetch_add(text.len() as u64, Ordering::Relaxed);
         let left = self.kept().keep(key, tree.clone());
         // Freeing a large tree takes time, and is not done under the lock.
         drop(left);

@@ -65,6 +65,7 @@ mod first_hour;
 mod github_client;
 mod github_client_faults;
 mod github_fake;
+mod growth;
 mod guidelines;
 mod hostile_bounds;
 mod hostile_deadline;
