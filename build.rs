@@ -1,4 +1,4 @@
-//! Options of the linker.
+//! Options of the linker, and `cfg(development)` for what only builds for development do.
 //!
 //! A position-independent program of this size has a quarter of a million addresses to fill in each time it starts, which touches a
 //! thousand pages and takes longer than `review --version` does. Builds for development start thousands of times in the tests and need no
@@ -9,6 +9,10 @@ use std::env::var;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let is = |name: &str, value: &str| var(name).is_ok_and(|said| said == value);
+    println!("cargo:rustc-check-cfg=cfg(development)");
+    if is("PROFILE", "debug") {
+        println!("cargo:rustc-cfg=development");
+    }
     if !is("CARGO_CFG_TARGET_OS", "linux") {
         return;
     }

@@ -29,7 +29,7 @@ pub struct ProviderEnvironment {
     pub(super) first_wait: Option<Duration>,
 }
 
-/// Shortens the waits between attempts, in milliseconds: for tests of the program, so only a build with debug assertions heeds it.
+/// Shortens the waits between attempts, in milliseconds: for tests of the program, so only a development build heeds it.
 const TEST_RETRY_WAIT: &str = "TEST_RETRY_WAIT_MS";
 
 /// The built-in providers, with no variable set.
@@ -63,7 +63,7 @@ impl ProviderEnvironment {
             (!value.reveal().is_empty() && !is_reference).then_some((name, value))
         };
         let variables = table.variables().into_iter().filter_map(set).collect();
-        let first_wait = cfg!(debug_assertions).then(|| read(TEST_RETRY_WAIT)?.parse().ok().map(Duration::from_millis));
+        let first_wait = cfg!(development).then(|| read(TEST_RETRY_WAIT)?.parse().ok().map(Duration::from_millis));
         let (paces, clients, first_wait) = (RateLimiters::default(), HttpClients::default(), first_wait.flatten());
         Self { table, variables, paces, clients, pool: None, batches: None, first_wait }
     }
