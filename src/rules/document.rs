@@ -128,66 +128,73 @@ pub(super) struct YamlChunk<'a> {
     text: &'a str,
 }
 
-/// Splits a pack into its non-empty documents, in order.
+/// Splits a pack into its non-empty documents, in order. Built-in packs are split at each start: most lines are skipped unread.
 pub(super) fn split_documents(text: &str) -> Vec<YamlChunk<'_>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut found = Vec::new();
-    let mut open = OpenChunk { from: 1, at: 0, line: None };
-    let (mut at, mut number) = (0, 0u32);
-    for line in text.split_inclusive('\n') {
-        number = number.saturating_add(1);
-        let after = line.strip_prefix("---");
-        if after.is_some_and(|after| after.is_empty() || after.starts_with(char::is_whitespace)) {
-            found.extend(open.close(text, at));
-            open = OpenChunk { from: number, at, line: None };
-        }
-        let said = after.unwrap_or(line).trim();
-        if open.line.is_none() && !said.is_empty() && !said.starts_with('#') {
-            open.line = Some(number);
-        }
-        at += line.len();
+    let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (mut found, mut from) = (Vec::new(), 1u32);
+    while !rest.is_empty() {
+        let (chunk, after) = rest.split_at(document_end(rest));
+        let blank = chunk.lines().position(has_content).and_then(|blank| u32::try_from(blank).ok());
+        found.extend(blank.map(|blank| YamlChunk { from, line: from.saturating_add(blank), text: chunk }));
+        let lines = memchr::memchr_iter(b'\n', chunk.as_bytes()).count();
+        from = from.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        rest = after;
     }
-    found.extend(open.close(text, at));
     found
 }
 
-/// A document whose end is not known yet.
-struct OpenChunk {
-    from: u32,
-    at: usize,
-    line: Option<u32>,
+/// Finds the next line of dashes after the first line of a text; its length without one.
+fn document_end(text: &str) -> usize {
+    let mut lines = memchr::memmem::find_iter(text.as_bytes(), b"\n---").map(|at| at + 1);
+    let is_alone = |at: &usize| text.get(*at..).is_some_and(|line| after_dashes(line).is_some());
+    lines.find(is_alone).unwrap_or(text.len())
 }
 
-impl OpenChunk {
-    fn close<'a>(&self, text: &'a str, end: usize) -> Option<YamlChunk<'a>> {
-        Some(YamlChunk { from: self.from, line: self.line?, text: text.get(self.at..end)? })
-    }
+/// Returns what follows the dashes that part documents.
+fn after_dashes(line: &str) -> Option<&str> {
+    line.strip_prefix("---").filter(|after| after.is_empty() || after.starts_with(char::is_whitespace))
+}
+
+fn has_content(line: &str) -> bool {
+    let said = after_dashes(line).unwrap_or(line).trim();
+    !said.is_empty() && !said.starts_with('#')
 }
 
 impl<'a> YamlChunk<'a> {
+    /// Returns what stands behind a top-level key on its line; `key` is the key between a line end and a colon.
+    fn said(&self, key: &str) -> Option<&'a str> {
+        let is_first = self.text.starts_with(&key[1..]);
+        let at = if is_first { 0 } else { memchr::memmem::find(self.text.as_bytes(), key.as_bytes())? + 1 };
+        self.text.get(at + key.len() - 1..)?.lines().next()
+    }
+
     /// Returns the id, as far as it can be read without a parser.
     pub(super) fn id(&self) -> Option<&'a str> {
-        let said = self.text.lines().find_map(|line| line.strip_prefix("id:"))?;
+        let said = self.said("\nid:")?;
         let said = said.split(" #").next().unwrap_or(said).trim();
         Some(said.trim_matches(['"', '\''])).filter(|id| is_id(id))
     }
 
     /// `true` if the rule is a hint; read without a parser.
     pub(super) fn is_hint(&self) -> bool {
-        let said = self.text.lines().find_map(|line| line.strip_prefix("hint:")).unwrap_or_default();
+        let said = self.said("\nhint:").unwrap_or_default();
         said.split(" #").next().unwrap_or(said).trim() == "true"
     }
 
     /// Returns its `on`; read without a parser, like the next.
     pub(super) fn reported_side(&self) -> ReportedSide {
-        let said = self.text.lines().find_map(|line| line.strip_prefix("on:")).unwrap_or_default();
-        if said.trim() == "removed" { ReportedSide::Removed } else { ReportedSide::Added }
+        if self.said("\non:").unwrap_or_default().trim() == "removed" {
+            ReportedSide::Removed
+        } else {
+            ReportedSide::Added
+        }
     }
 
     /// Returns its `literals`, where they stand on one line.
     pub(super) fn literals(&self) -> Vec<String> {
-        let said = self.text.lines().find_map(|line| line.strip_prefix("literals:"));
-        said.and_then(|said| documents(said).ok()).and_then(|read| read.into_iter().next()).unwrap_or_default()
+        let said = self.said("\nliterals:").unwrap_or_default().trim();
+        let read = || documents(said).ok().and_then(|read| read.into_iter().next()).unwrap_or_default();
+        if said.is_empty() { Vec::new() } else { plain_list(said).unwrap_or_else(read) }
     }
 
     /// Returns the content without leading blank lines and comments.
@@ -293,6 +300,20 @@ fn fits(text: &str) -> Result<(), PackFault> {
     })
 }
 
+/// Reads a list of texts in single quotes, as almost all are, without a parser.
+fn plain_list(said: &str) -> Option<Vec<String>> {
+    let mut rest = said.strip_prefix("['")?;
+    let mut found = Vec::new();
+    loop {
+        let (text, after) = rest.split_once('\'')?;
+        found.push(text.to_owned());
+        if after == "]" {
+            return Some(found);
+        }
+        rest = after.strip_prefix(", '")?;
+    }
+}
+
 fn is_id(id: &str) -> bool {
     let is_of_it = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !id.is_empty() && id.len() <= LONGEST_ID && id.chars().all(is_of_it) && !id.starts_with('-')
@@ -335,8 +356,19 @@ mod tests {
         assert_eq!(split_documents("# nothing\n"), []);
         let block = "id: a\nmessage: |\n  one\n  ---\n  two\n";
         assert_eq!(split_documents(block).len(), 1, "indented dashes are text");
+        assert_eq!(split_documents("---a: b\n")[0].line, 1, "dashes of a key part nothing");
         assert_eq!(split_documents("\u{feff}id: a\n")[0].id(), Some("a"));
         assert_eq!(split_documents(&format!("---\r\n{RULE}"))[0].display_name(), RULE.trim_end());
+    }
+
+    #[test]
+    fn a_list_that_is_not_plain_is_left_to_the_parser() {
+        assert_eq!(plain_list("['a b', '\"']"), Some(vec!["a b".to_owned(), "\"".to_owned()]));
+        for other in ["['it''s']", "['a', \"b\"]", "['a'] # why", "[]", "['a'", "[a]", ""] {
+            assert_eq!(plain_list(other), None, "{other}");
+        }
+        let literals = |said: &str| split_documents(&format!("{RULE}literals: {said}\n"))[0].literals();
+        assert_eq!(literals("['it''s', \"b\"] # why"), ["it's", "b"]);
     }
 
     fn error(text: &str) -> String {
