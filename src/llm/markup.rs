@@ -81,6 +81,9 @@ const DIALECTS: &[MarkupDialect] = &[
     MarkupDialect { name: "text protocol", mark: r"(?m)^[ \t]*@@(?:call|result)[ :][^\n]*\n[ \t]*@@[A-Za-z_]" },
 ];
 
+/// One of these stands in whatever a mark matches: most texts have none, and the patterns of all dialects take long to compile.
+const BEGINNINGS: &[&str] = &["<", "[TOOL_CALLS]", "functools", "to=functions.", "default_api", "Action", "✿", "@@"];
+
 static MARKS: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(DIALECTS.iter().map(|one| one.mark)).ok());
 
 /// The whole text is a list of calls in the manner of Python: Llama 3.2 and 4, Olmo.
@@ -103,11 +106,15 @@ pub fn find_leaked_markup(text: &str) -> Option<&'static str> {
         return Some("JSON");
     }
     let is = |regex: &Option<Regex>, text| regex.as_ref().is_some_and(|regex| regex.is_match(text));
-    if is(&PYTHONIC, inner.unwrap_or(whole)) {
+    let has = |word: &str| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
+    if inner.unwrap_or(whole).starts_with('[') && is(&PYTHONIC, inner.unwrap_or(whole)) {
         return Some("pythonic");
     }
-    if is(&TOOL_CODE, whole) {
+    if has("tool_code") && is(&TOOL_CODE, whole) {
         return Some("tool_code");
+    }
+    if !BEGINNINGS.iter().any(|word| has(word)) {
+        return None;
     }
     let marks = MARKS.as_ref()?;
     let prose = inner.map_or_else(|| without_code(text), str::to_owned);
@@ -283,6 +290,27 @@ mod tests {
         let there =
             std::fs::read_dir(folder("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         assert_eq!(there.collect::<BTreeSet<_>>(), folders, "each folder has its dialect");
+    }
+
+    #[test]
+    fn whatever_a_mark_matches_has_a_beginning() {
+        use regex_syntax::hir::{Hir, HirKind};
+        fn has_one(hir: &Hir) -> bool {
+            match hir.kind() {
+                HirKind::Literal(text) => {
+                    BEGINNINGS.iter().any(|word| memchr::memmem::find(&text.0, word.as_bytes()).is_some())
+                }
+                HirKind::Capture(group) => has_one(&group.sub),
+                HirKind::Repetition(again) => again.min > 0 && has_one(&again.sub),
+                HirKind::Concat(parts) => parts.iter().any(has_one),
+                HirKind::Alternation(ways) => ways.iter().all(has_one),
+                HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) => false,
+            }
+        }
+        for dialect in DIALECTS {
+            assert!(has_one(&regex_syntax::parse(dialect.mark).unwrap()), "{}", dialect.name);
+        }
+        assert!(!has_one(&regex_syntax::parse(r"<a>|\s*b").unwrap()));
     }
 
     #[test]

@@ -80,7 +80,7 @@ static STEERING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// The places in a text that are written to steer its reviewer, in order, none overlapping another and none going over a line end.
 pub fn find_prompt_injection(text: &str) -> Vec<Range<usize>> {
-    let (Some(worded), Some(regex)) = (WORDED.as_ref(), STEERING.as_ref()) else { return Vec::new() };
+    let Some(worded) = WORDED.as_ref() else { return Vec::new() };
     let bytes = text.as_bytes();
     let (mut found, mut end) = (Vec::new(), 0);
     for word in worded.find_iter(text) {
@@ -90,6 +90,8 @@ pub fn find_prompt_injection(text: &str) -> Vec<Range<usize>> {
         let start = memchr::memrchr(b'\n', &bytes[..word.start()]).map_or(0, |at| at + 1);
         end = memchr::memchr(b'\n', &bytes[word.start()..]).map_or(bytes.len(), |at| word.start() + at);
         let line = &text[start..end];
+        // Compiled only now: most changes have none of the words.
+        let Some(regex) = STEERING.as_ref() else { return Vec::new() };
         let places = regex.find_iter(line).filter(|place| {
             !says_where(&line[place.end()..])
                 && !is_about_requests(place.as_str(), &line[place.end()..])

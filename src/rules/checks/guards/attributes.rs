@@ -50,6 +50,11 @@ pub(super) fn attributes(
     around: &ChangedText,
 ) -> Vec<GuardLoss> {
     let mut lost = Vec::new();
+    let may_be = |line: &str| line.contains('@') || line.contains("permission_classes");
+    // Before any pattern is compiled: hardly any change removes one.
+    if !old.all_lines().any(|(number, line)| removed.covers(number) && may_be(line)) {
+        return lost;
+    }
     for (at, (extensions, _, detail)) in SOUGHT.iter().enumerate() {
         let Some(pattern) = PATTERNS.get(at).and_then(Option::as_ref).filter(|_| extensions.contains(&extension))
         else {
