@@ -271,7 +271,12 @@ fn builder(server: &ServerAddress) -> ClientBuilder {
         // A stream of events gains little, and a small answer could become one that no memory holds.
         .no_gzip()
         .redirect(Policy::custom(within_one_server));
-    if server.is_this_machine() { builder.no_proxy() } else { builder }
+    match (server.is_this_machine(), server.is_encrypted()) {
+        // Nothing on the way needs a certificate, and those of the system take longer to read than a small review.
+        (true, false) => builder.no_proxy().tls_certs_only([]),
+        (true, true) => builder.no_proxy(),
+        (false, _) => builder,
+    }
 }
 
 /// The words of the certificate library; it has no kind for this.
