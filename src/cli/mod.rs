@@ -173,9 +173,6 @@ enum CliCommand {
     /// Write the manual pages to a folder
     #[command(hide = true)]
     Man(completions::ManArgs),
-    /// Parse texts on trial, for another process of this program
-    #[command(hide = true)]
-    ParseHelper,
 }
 
 /// The output of `--version` alone. Programs ask for it often, and it needs no parser of commands and flags.
@@ -195,6 +192,10 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
                 ExitCode::from(2)
             }
         };
+    }
+    if words.get(1).is_some_and(|word| word == app::PARSE_HELPER) {
+        // Most reviews start one: it makes no table of commands and flags.
+        return parse_helper::run(&console).unwrap_or_else(|error| report::report(&error, &console));
     }
     if let Some(page) = page_for(&words) {
         let told = console.write_data(page.as_bytes(), Syntax::Plain);
@@ -312,7 +313,6 @@ fn run(cli: Cli, console: &Console) -> Result<ExitCode, AppError> {
         Some(CliCommand::Init(args)) => init::run(args, console),
         Some(CliCommand::Doctor(args)) => doctor::run(args, console),
         Some(CliCommand::Eval(args)) => eval::run(args, console),
-        Some(CliCommand::ParseHelper) => parse_helper::run(console),
         Some(CliCommand::Completions(args)) => completions::run(&args, console),
         Some(CliCommand::Man(args)) => completions::manual(&args, console),
     }
