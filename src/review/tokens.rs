@@ -15,9 +15,13 @@ pub fn estimate_tokens(text: &str) -> u64 {
 
 /// Estimates the weight, which is not rounded.
 pub(in crate::review) fn weight(text: &str) -> Weight {
+    let part = |part: &[u8]| if part.is_ascii() { part.len() as u64 * u64::from(of_byte(b' ')) } else { mixed(part) };
+    text.as_bytes().chunks(512).map(part).sum()
+}
+
+fn mixed(part: &[u8]) -> Weight {
     // In chunks whose sum fits a small integer, so that many bytes are counted at once.
-    let chunks = text.as_bytes().chunks(32);
-    chunks.map(|chunk| u64::from(chunk.iter().map(|byte| of_byte(*byte)).sum::<u8>())).sum()
+    part.chunks(32).map(|chunk| u64::from(chunk.iter().map(|byte| of_byte(*byte)).sum::<u8>())).sum()
 }
 
 /// Returns the weight of this many tokens.
@@ -49,5 +53,7 @@ mod tests {
         let text = "let größe = 1; // 数".repeat(9);
         let at = text.floor_char_boundary(31);
         assert_eq!(weight(&text), weight(&text[..at]) + weight(&text[at..]));
+        let long = format!("{}{text}{}", "a".repeat(600), "b".repeat(5_000));
+        assert_eq!(weight(&long), mixed(long.as_bytes()));
     }
 }
