@@ -1,5 +1,6 @@
 //! Hostile and unlucky input: giants, paths that leave the tree, filters, secrets of line ends, stops; and the rest of a cut diff.
 
+use git2::ObjectType;
 use review_runner::domain::change::{FileMode, FileStatus};
 use review_runner::domain::event::NullEventSink;
 use review_runner::domain::filter::PathFilter;
@@ -144,10 +145,7 @@ fn raw_tree(repo: &TestRepo, entries: &[(&str, &str, &str)]) -> String {
             id.as_bytes().chunks(2).map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()),
         );
     }
-    let path = repo.beside("raw-tree");
-    std::fs::write(&path, bytes).unwrap();
-    let path = path.to_str().unwrap();
-    repo.git(["hash-object", "-t", "tree", "-w", "--literally", path]).trim().to_owned()
+    repo.object(ObjectType::Tree, &bytes)
 }
 
 fn against_commit_of(repo: &TestRepo, tree: &str) -> review_runner::domain::change::ChangeSet {

@@ -1,26 +1,14 @@
 //! Repositories and kept files made to take all memory or never to end: each takes a bounded part, and the receipt counts what was left out.
 
-use std::io::Write as _;
 use std::path::Path;
-use std::process::Stdio;
 
+use git2::ObjectType;
 use serde_json::{Value, json};
 
-use crate::support::{Limits, Program, Ran, TestRepo, git_command, pipe};
+use crate::support::{Limits, Program, Ran, TestRepo, pipe};
 
 /// Memory in which the debug program itself and a bounded part of anything have room.
 const BOUNDED: Limits = Limits { megabytes: 450, ..Limits::USUAL };
-
-/// Writes an object as it stands, and returns its id.
-fn object(repo: &TestRepo, kind: &str, bytes: &[u8]) -> String {
-    let mut command = git_command(repo.root());
-    let words = ["hash-object", "-t", kind, "-w", "--literally", "--stdin"];
-    let mut child = command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("git");
-    child.stdin.take().expect("a pipe").write_all(bytes).expect("written");
-    let out = child.wait_with_output().expect("git ends");
-    assert!(out.status.success());
-    String::from_utf8(out.stdout).unwrap().trim().to_owned()
-}
 
 fn binary(id: &str) -> Vec<u8> {
     id.as_bytes().chunks(2).map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()).collect()
@@ -33,7 +21,7 @@ fn tree(repo: &TestRepo, entries: &[(&str, &str, &str)]) -> String {
         bytes.extend(format!("{mode} {name}\0").bytes());
         bytes.extend(binary(id));
     }
-    object(repo, "tree", &bytes)
+    repo.object(ObjectType::Tree, &bytes)
 }
 
 /// Folders that hold the same two folders, so many levels deep.
@@ -65,8 +53,9 @@ fn told(ran: &Ran) -> String {
 
 /// `main` with a function, and `topic` without it and with a folder; names of the two commits are those of the branches.
 fn with_folder(folder: &str, repo: &TestRepo) {
-    let before = object(repo, "blob", b"def helper_function_one(a):\n    return a\n\ndef f():\n    return 1\n");
-    let after = object(repo, "blob", b"def f():\n    return 1\n");
+    let before =
+        repo.object(ObjectType::Blob, b"def helper_function_one(a):\n    return a\n\ndef f():\n    return 1\n");
+    let after = repo.object(ObjectType::Blob, b"def f():\n    return 1\n");
     let whole = |blob: &str| tree(repo, &[("100644", "a.py", blob), ("40000", "z", folder)]);
     let main = commit(repo, "main", &whole(&before), None);
     commit(repo, "topic", &whole(&after), Some(&main));
@@ -75,7 +64,7 @@ fn with_folder(folder: &str, repo: &TestRepo) {
 #[test]
 fn a_path_that_no_checkout_could_hold_is_left_out() {
     let repo = TestRepo::new();
-    let blob = object(&repo, "blob", b"eval(input())\n");
+    let blob = repo.object(ObjectType::Blob, b"eval(input())\n");
     let mut folder = tree(&repo, &[("100644", "evil.py", &blob)]);
     for _ in 0..400 {
         folder = tree(&repo, &[("40000", &"d".repeat(4_000), &folder)]);
@@ -114,7 +103,7 @@ fn a_tree_of_empty_folders_is_listed_to_its_end() {
 #[ignore = "takes long; .ci/run runs it"]
 fn exhaustive_paths_take_a_bounded_part_of_memory_and_lists_say_that_they_are_cut() {
     let repo = TestRepo::new();
-    let blob = object(&repo, "blob", b"x = 1\n");
+    let blob = repo.object(ObjectType::Blob, b"x = 1\n");
     let inner = tree(&repo, &[("100644", "f.py", &blob), ("100644", "g.py", &blob)]);
     let names = ["a".repeat(200), "b".repeat(200)];
     with_folder(&doubled(&repo, inner, 19, [&names[0], &names[1]]), &repo);
@@ -134,7 +123,7 @@ fn exhaustive_paths_take_a_bounded_part_of_memory_and_lists_say_that_they_are_cu
 #[ignore = "takes long; .ci/run runs it"]
 fn exhaustive_a_change_of_too_many_paths_is_incomplete_and_says_how_many_are_listed() {
     let repo = TestRepo::new();
-    let blob = object(&repo, "blob", b"x\n");
+    let blob = repo.object(ObjectType::Blob, b"x\n");
     let inner = tree(&repo, &[("100644", "f", &blob), ("100644", "g", &blob)]);
     let names = ["a".repeat(1_000), "b".repeat(1_000)];
     with_folder(&doubled(&repo, inner, 13, [&names[0], &names[1]]), &repo);
@@ -148,7 +137,7 @@ fn exhaustive_a_change_of_too_many_paths_is_incomplete_and_says_how_many_are_lis
 #[test]
 fn omissions_beyond_a_number_are_counted() {
     let repo = TestRepo::new();
-    let blob = object(&repo, "blob", b"x\n");
+    let blob = repo.object(ObjectType::Blob, b"x\n");
     // Each name leads out of the tree.
     let inner = tree(&repo, &[("100644", "..", &blob)]);
     with_folder(&doubled(&repo, inner, 13, ["a", "b"]), &repo);
@@ -304,7 +293,7 @@ fn a_commit_of_many_megabytes_is_refused() {
     let person = "a <a@e.example> 1 +0000";
     let mut bytes = format!("tree {whole}\nauthor {person}\ncommitter {person}\n\n").into_bytes();
     bytes.resize(17 << 20, b'\n');
-    let id = object(&repo, "commit", &bytes);
+    let id = repo.object(ObjectType::Commit, &bytes);
     let ran = Program::in_folder(repo.root()).confined(["--commit", &id, "--no-model"], BOUNDED);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("is too large to be read"), "{}", ran.stderr);

@@ -1,4 +1,5 @@
-//! A git repository in a temporary folder, built step by step with the `git` program.
+//! A git repository in a temporary folder, built step by step: commits and branches of an ordinary one in this process, everything else
+//! with the `git` program.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -122,6 +123,55 @@ impl Template {
     }
 }
 
+/// Steps in a repository without settings: a start of git costs a hundred times as much, and tests made ten thousand of them. `None`, with nothing
+/// done that git would not do, where only git itself knows what is meant.
+mod plain {
+    use std::path::Path;
+
+    use git2::{Commit, ErrorCode, IndexAddOption, Oid, Repository, Signature, Time};
+
+    pub(super) const NAME: &str = "Ada Author";
+    pub(super) const EMAIL: &str = "ada@example.invalid";
+
+    /// Checks whether a file, or a repository within, decides how others are staged.
+    fn is_telling(path: &[u8]) -> bool {
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        name.is_empty() || [&b".gitignore"[..], b".gitattributes", b".gitmodules"].contains(&name)
+    }
+
+    /// The commit that is checked out; none before the first.
+    fn head(repo: &Repository) -> Option<Vec<Commit<'_>>> {
+        match repo.head() {
+            Ok(head) => head.peel_to_commit().ok().map(|head| vec![head]),
+            Err(error) => (error.code() == ErrorCode::UnbornBranch).then(Vec::new),
+        }
+    }
+
+    pub(super) fn commit(repo: &Repository, message: &str) -> Option<Oid> {
+        let message = git2::message_prettify(message, None).ok().filter(|message| !message.is_empty())?;
+        let parents = head(repo)?;
+        let mut index = repo.index().ok()?;
+        // The upper bits are conflicts, and entries that stand for no file here.
+        let is_odd = |entry: git2::IndexEntry| {
+            entry.flags & 0xf000 != 0 || entry.flags_extended != 0 || entry.mode == 0o160_000 || is_telling(&entry.path)
+        };
+        if index.iter().any(is_odd) {
+            return None;
+        }
+        let mut refuse = |path: &Path, _: &[u8]| if is_telling(path.as_os_str().as_encoded_bytes()) { -1 } else { 0 };
+        index.add_all(["*"], IndexAddOption::FORCE, Some(&mut refuse)).ok()?;
+        index.write().ok()?;
+        let tree = repo.find_tree(index.write_tree().ok()?).ok()?;
+        let who = Signature::new(NAME, EMAIL, &Time::new(1_714_557_600, 120)).ok()?;
+        repo.commit(Some("HEAD"), &who, &who, &message, &tree, &parents.iter().collect::<Vec<_>>()).ok()
+    }
+
+    pub(super) fn branch(repo: &Repository, name: &str) -> Option<()> {
+        repo.branch(name, head(repo)?.first()?, false).ok()?;
+        repo.set_head(&format!("refs/heads/{name}")).ok()
+    }
+}
+
 static EMPTY: LazyLock<Template> = LazyLock::new(|| Template::init(&[]));
 
 impl TestRepo {
@@ -166,6 +216,9 @@ impl TestRepo {
 
     /// Stages everything and commits; returns the commit's id.
     pub fn commit(&self, message: &str) -> String {
+        if let Some(id) = self.plain().and_then(|repo| plain::commit(&repo, message)) {
+            return id.to_string();
+        }
         self.git(["add", "-A"]);
         self.git(["commit", "-q", "--allow-empty", "--no-verify", "-m", message]);
         // Right after a commit the branch is a file of its own.
@@ -177,8 +230,32 @@ impl TestRepo {
 
     /// Makes a branch at HEAD and checks it out.
     pub fn branch(&self, name: &str) -> &Self {
-        self.git(["checkout", "-q", "-b", name]);
+        if self.plain().and_then(|repo| plain::branch(&repo, name)).is_none() {
+            self.git(["checkout", "-q", "-b", name]);
+        }
         self
+    }
+
+    /// Writes an object as it stands, and returns its id.
+    pub fn object(&self, kind: git2::ObjectType, bytes: &[u8]) -> String {
+        let repo = git2::Repository::open(&self.root).expect("a repository");
+        repo.odb().and_then(|objects| objects.write(kind, bytes)).expect("a written object").to_string()
+    }
+
+    /// The repository for this process, which starts no program; `None` where settings of its own could mean something.
+    fn plain(&self) -> Option<git2::Repository> {
+        let git = self.root.join(".git");
+        let is_as_made = |name: &str| {
+            let made = EMPTY.files.iter().find(|(path, _)| path == &Path::new(".git").join(name));
+            std::fs::read(git.join(name)).ok().as_ref() == made.map(|(_, bytes)| bytes)
+        };
+        if !["config", "info/exclude", "info/attributes", "info/sparse-checkout"].into_iter().all(is_as_made) {
+            return None;
+        }
+        let repo = git2::Repository::open(&self.root).ok()?;
+        // Without the settings of whoever runs the tests.
+        repo.set_config(&git2::Config::open(&git.join("config")).ok()?).ok()?;
+        (repo.state() == git2::RepositoryState::Clean).then_some(repo)
     }
 
     /// Runs git and returns what it printed; panics with its words when it fails.
