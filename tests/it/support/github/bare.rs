@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
+
+use git2::{Oid, Repository};
 
 use crate::support::{Template, git_command};
 
@@ -139,10 +142,38 @@ impl Bare {
 
     /// Takes a commit of another repository under these names; returns its id.
     pub fn take(&self, from: &Path, rev: &str, names: &[String]) -> String {
+        if let Ok(id) = self.copy(from, rev, names) {
+            return id.to_string();
+        }
         let source = from.display().to_string();
         let each = names.iter().map(|name| format!("+{rev}:{name}"));
         self.git(["fetch", "-q", "--no-tags", &source].map(str::to_owned).into_iter().chain(each));
         self.tip(&names[0]).expect("what was fetched")
+    }
+
+    /// Copies a commit and what it needs in this process: a fetch starts half a dozen programs. Anything out of the ordinary is left to git.
+    fn copy(&self, from: &Path, rev: &str, names: &[String]) -> Result<Oid, git2::Error> {
+        let (from, to) = (Repository::open(from)?, Repository::open_bare(&self.0)?);
+        let commit = from.revparse_single(rev)?.into_commit();
+        let id = commit.map_err(|_| git2::Error::from_str("it is no commit"))?.id();
+        let mut walk = from.revwalk()?;
+        walk.push(id)?;
+        for reference in to.references()? {
+            let known = reference?.target().filter(|tip| from.find_commit(*tip).is_ok());
+            known.map_or(Ok(()), |tip| walk.hide(tip))?;
+        }
+        let mut pack = from.packbuilder()?;
+        pack.insert_walk(&mut walk)?;
+        if pack.object_count() > 0 {
+            let objects = to.odb()?;
+            let mut writer = objects.packwriter()?;
+            pack.foreach(|bytes| writer.write_all(bytes).is_ok())?;
+            writer.commit()?;
+        }
+        for name in names {
+            to.reference(name, id, true, "taken")?;
+        }
+        Ok(id)
     }
 
     /// The commit of a name.

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::process::Stdio;
+use std::sync::OnceLock;
 
 use base64::Engine as _;
 
@@ -33,7 +34,25 @@ pub fn answer(shared: &Shared, asked: &Asked) -> Reply {
         let repo = &world.repos[at];
         (world.folder.clone(), format!("/{}/{}.git/{rest}", repo.owner, repo.name))
     };
-    backend(&root.display().to_string(), &path, asked)
+    greeting(asked, || backend(&root.display().to_string(), &path, asked))
+}
+
+/// The first answer of git.
+static GREETING: OnceLock<Reply> = OnceLock::new();
+
+/// Answers the first question of a fetch from what was answered before: in the second version of the protocol that is what the program can do, the
+/// same for every repository. Three programs start for any other answer.
+fn greeting(asked: &Asked, ask: impl FnOnce() -> Reply) -> Reply {
+    let is_first = asked.method == "GET" && asked.query == "service=git-upload-pack";
+    if !is_first || asked.header("git-protocol") != Some("version=2") {
+        return ask();
+    }
+    if let Some(known) = GREETING.get() {
+        return known.clone();
+    }
+    let reply = ask();
+    // Whoever came first said the same.
+    if reply.status == 200 { GREETING.get_or_init(|| reply).clone() } else { reply }
 }
 
 fn signed_in(asked: &Asked, token: &str, others: &[(String, i64)]) -> bool {
