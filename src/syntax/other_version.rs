@@ -82,6 +82,7 @@ fn end(row: usize, lines: &str) -> Point {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::sync::LazyLock;
     use std::time::Duration;
 
     use proptest::prelude::*;
@@ -94,7 +95,9 @@ mod tests {
     use crate::domain::path::RepoPath;
     use crate::sys::cancel::Cancel;
 
-    /// The texts of the rules' fixtures, by their grammars.
+    /// The texts of the rules' fixtures, by their grammars. Read once: each case of a property asks for them.
+    static SAMPLES: LazyLock<Vec<(Grammar, String)>> = LazyLock::new(samples);
+
     fn samples() -> Vec<(Grammar, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
         let mut found = Vec::new();
@@ -218,18 +221,18 @@ mod tests {
     #[test]
     fn a_line_that_comes_or_goes_anywhere_gives_the_same_tree() {
         let mut taken_over = std::collections::BTreeMap::new();
-        for (grammar, text) in samples().into_iter().step_by(7) {
+        for (grammar, text) in SAMPLES.iter().step_by(7) {
             for at in 0..text.lines().count().min(12) {
                 for step in 1..=3 {
                     let mut steps = vec![0; text.lines().count().max(1)];
                     steps[at] = step;
-                    let (now, file) = edited(&text, &steps);
-                    *taken_over.entry(grammar).or_insert(0) += agrees(grammar, &text, &now, &file);
+                    let (now, file) = edited(text, &steps);
+                    *taken_over.entry(*grammar).or_insert(0) += agrees(*grammar, text, &now, &file);
                     // And in reverse, which restores whole functions.
                     let turned = file.runs().map(|run| ChangeRun { old: run.new, new: run.old }).collect();
                     let mut back = file.clone();
                     back.hunks = vec![Hunk { runs: turned, ..Hunk::default() }];
-                    *taken_over.entry(grammar).or_insert(0) += agrees(grammar, &now, &text, &back);
+                    *taken_over.entry(*grammar).or_insert(0) += agrees(*grammar, &now, text, &back);
                 }
             }
         }
@@ -241,8 +244,7 @@ mod tests {
         fn a_tree_does_not_depend_on_what_it_was_parsed_beside(
             which in 0usize..100_000, steps in prop::collection::vec(prop_oneof![6 => Just(0u8), 1 => 1u8..4], 1..60)
         ) {
-            let samples = samples();
-            let (grammar, text) = &samples[which % samples.len()];
+            let (grammar, text) = &SAMPLES[which % SAMPLES.len()];
             let (now, file) = edited(text, &steps);
             agrees(*grammar, text, &now, &file);
         }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{read_remarks, summarize_remarks};
+use super::super::{Remarks, read_remarks, summarize_remarks};
 use super::{comment, only, review, thread};
 use crate::domain::forge::{Comment, PullConversation};
 
@@ -23,8 +23,12 @@ const WRITERS: &[&str] = &[
 
 /// Everywhere at once, as everybody.
 fn everywhere(text: &str) -> PullConversation {
+    said_by(WRITERS, text)
+}
+
+fn said_by(writers: &[&str], text: &str) -> PullConversation {
     let mut said = PullConversation::default();
-    for login in WRITERS {
+    for login in writers {
         said.threads.push(thread(login, vec![comment(login, true, text)]));
         said.reviews.push(review(comment(login, true, text)));
         said.comments.push(comment(login, true, text));
@@ -32,36 +36,57 @@ fn everywhere(text: &str) -> PullConversation {
     said
 }
 
+/// The units that hostile texts are made of.
+const UNITS: &[&str] = &[
+    "<details>",
+    "</details>",
+    "<details><summary>🧹 Nitpick comments (1)</summary><blockquote>",
+    "<details><summary>a.rs (1)</summary>`1`: **x**\n",
+    "`",
+    "` `` ",
+    "```\n",
+    "> ",
+    "<!--",
+    "**",
+    "[",
+    "![](",
+    "<a href='",
+    "<td>🔒 ",
+    "PR Reviewer Guide <td>focus areas for review<details><summary><a href='#diff-0'>x</a></summary></details>",
+    "Greptile Overview\n- x\n| a | b |\n",
+    "🤖 Prompt for AI Agents\n",
+    "<pre <code ",
+    "`1`: **x**\n",
+];
+
+fn is_read_in_bounds(unit: &str, found: &Remarks) {
+    assert!(found.remarks.len() <= WRITERS.len() * 100 + 2000, "{unit}: {}", found.remarks.len());
+    assert!(found.notes.len() <= 21, "{unit}: {}", found.notes.len());
+    assert!(found.remarks.iter().all(|remark| remark.title.chars().count() <= 100 && !remark.title.contains('\n')));
+    assert_eq!(summarize_remarks(&found.remarks).total, found.remarks.len());
+}
+
+/// More than is read of any one text.
+fn too_much(unit: &str) -> String {
+    unit.repeat((3 << 17) / unit.len())
+}
+
 #[test]
 fn too_much_of_anything_is_read_in_bounds() {
-    for unit in [
-        "<details>",
-        "</details>",
-        "<details><summary>🧹 Nitpick comments (1)</summary><blockquote>",
-        "<details><summary>a.rs (1)</summary>`1`: **x**\n",
-        "`",
-        "` `` ",
-        "```\n",
-        "> ",
-        "<!--",
-        "**",
-        "[",
-        "![](",
-        "<a href='",
-        "<td>🔒 ",
-        "PR Reviewer Guide <td>focus areas for review<details><summary><a href='#diff-0'>x</a></summary></details>",
-        "Greptile Overview\n- x\n| a | b |\n",
-        "🤖 Prompt for AI Agents\n",
-        "<pre <code ",
-        "`1`: **x**\n",
-    ] {
-        // More than is read of any one text.
-        let text = unit.repeat((3 << 17) / unit.len());
-        let found = read_remarks(&everywhere(&text), &[], &nobody);
-        assert!(found.remarks.len() <= WRITERS.len() * 100 + 2000, "{unit}: {}", found.remarks.len());
-        assert!(found.notes.len() <= 21, "{unit}: {}", found.notes.len());
-        assert!(found.remarks.iter().all(|remark| remark.title.chars().count() <= 100 && !remark.title.contains('\n')));
-        assert_eq!(summarize_remarks(&found.remarks).total, found.remarks.len());
+    for (at, unit) in UNITS.iter().enumerate() {
+        // A part of it by everybody, and all of it by two in turn: each has a reader of its own.
+        let part = everywhere(&unit.repeat((1 << 15) / unit.len()));
+        is_read_in_bounds(unit, &read_remarks(&part, &[], &nobody));
+        let two = [WRITERS[at % WRITERS.len()], WRITERS[(at + 3) % WRITERS.len()]];
+        is_read_in_bounds(unit, &read_remarks(&said_by(&two, &too_much(unit)), &[], &nobody));
+    }
+}
+
+#[test]
+#[ignore = "takes long; .ci/run runs it"]
+fn exhaustive_too_much_of_anything_by_everybody_is_read_in_bounds() {
+    for unit in UNITS {
+        is_read_in_bounds(unit, &read_remarks(&everywhere(&too_much(unit)), &[], &nobody));
     }
 }
 
