@@ -1,7 +1,7 @@
 //! The screens that people see, in ten situations: plain and in colors, at 80 and 140 columns, and in a file.
 //!
-//! Reviews are made by the program and rendered at each width. Escape sequences are shown as `␛`; the colors are those of the terminal's own
-//! palette, so there is one set for light and dark ones.
+//! Reviews are made by the program and rendered at each width; what is no review is shown in a terminal of each width. Escape sequences are shown
+//! as `␛`; the colors are those of the terminal's own palette, so there is one set for light and dark ones: `.ci/screens.py` renders both.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -9,7 +9,10 @@ use std::sync::Arc;
 use review_runner::domain::review::Review;
 use review_runner::present::{LinkStyle, PageKind, RenderOptions, json, presenter};
 
+use crate::support::model::Wire;
 use crate::support::posting::{Desk, bad};
+use crate::support::session::{Talk, shop};
+use crate::support::sitting::{hanging_at, killed, session, steps};
 use crate::support::{Program, Ran, TestRepo};
 
 const DEFECT: &str = "def add(item, items=[]):\n    items.append(item)\n    return items\n";
@@ -29,7 +32,11 @@ fn branch(files: &[(&str, &str)]) -> (TestRepo, Program) {
 
 /// The review that a line of words makes, without what differs from run to run.
 fn made(program: &Program, words: &str) -> Review {
-    let ran = program.words(&format!("{words} --format json"));
+    fixed(&program.words(&format!("{words} --format json")))
+}
+
+/// The review that a run gave out, without what differs from run to run.
+fn fixed(ran: &Ran) -> Review {
     let mut review = json::parse(&ran.stdout).unwrap_or_else(|fault| panic!("{fault}: {}", ran.stderr));
     review.id = "a0000000-0000-4000-8000-000000000001".parse().expect("an id");
     review.provenance.took_ms = 800;
@@ -65,9 +72,18 @@ fn screens(review: &Review) -> String {
     out
 }
 
-/// What a run says on both streams.
-fn both(ran: &Ran) -> String {
-    format!("=== exit code {} ===\n=== stdout ===\n{}=== stderr ===\n{}", ran.code, ran.text(), ran.stderr)
+/// The pages that a terminal of each width shows, and both streams where there is none.
+fn pages(program: &Program, line: &str) -> String {
+    let mut out = String::new();
+    #[cfg(target_os = "linux")]
+    for (width, colour) in [(80, false), (80, true), (140, false), (140, true)] {
+        let look = if colour { "colors" } else { "plain" };
+        let page = program.terminal(width, colour, line).replace('\u{1b}', "␛");
+        let _ = write!(out, "=== {width} columns, {look} ===\n{page}");
+    }
+    let ran = program.words(line);
+    let _ = write!(out, "=== file, exit code {} ===\n{}=== stderr ===\n{}", ran.code, ran.text(), ran.stderr);
+    out
 }
 
 #[test]
@@ -112,7 +128,7 @@ fn incomplete() {
 #[test]
 fn wrong_key() {
     let (_repo, program) = branch(&[("cart.py", DEFECT)]);
-    insta::assert_snapshot!(both(&program.words("--target main --model anthropic/x")));
+    insta::assert_snapshot!(pages(&program, "--target main --model anthropic/x"));
     let review = json::parse(include_bytes!("../../fixtures/documents/failed.json")).expect("a document");
     insta::assert_snapshot!("wrong_key_refused_by_the_server", screens(&review));
 }
@@ -120,7 +136,7 @@ fn wrong_key() {
 #[test]
 fn no_repository() {
     let folder = tempfile::tempdir().expect("a folder");
-    insta::assert_snapshot!(both(&Program::in_folder(folder.path()).words("")));
+    insta::assert_snapshot!(pages(&Program::in_folder(folder.path()), ""));
 }
 
 #[test]
@@ -145,11 +161,32 @@ fn a_review_again() {
 }
 
 #[test]
+fn resume() {
+    let repo = shop();
+    let broken_off = session("screen_of_a_resumed_run", &hanging_at(steps("six_turns"), 3));
+    let talk = Talk::in_passing(&repo, broken_off, Wire::Messages);
+    killed(&talk, "", 4);
+    let ran = talk.program.words("--resume last --format json").ended(0);
+    let mut review = fixed(&ran);
+    // They follow the prompts.
+    let usage = &mut review.provenance.usage;
+    (usage.input_tokens, usage.cache_read_tokens) = (Some(18_000), Some(15_000));
+    let said = ran.stderr.replace(ran.json()["id"].as_str().expect("an id"), &review.id.to_string());
+    insta::assert_snapshot!(format!("{}=== stderr ===\n{said}", screens(&review)));
+    talk.server.finish();
+}
+
+#[test]
 fn preview() {
     let (_repo, program) = branch(&[("cart.py", DEFECT)]);
-    let page = both(&program.words("--target main --preview --no-model"));
-    let settings: Vec<&str> = page.lines().filter(|line| !line.starts_with("change ")).collect();
-    insta::assert_snapshot!(settings.join("\n"));
+    insta::assert_snapshot!(pages(&program, "--target main --preview --no-model"));
+    let program = program.with("OPENAI_API_KEY", "none").with("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+    // Its amounts follow the prompts, which are measured elsewhere.
+    let page = pages(&program, "--target main --preview --model openai-chat/gpt-5");
+    let body = page.lines().map(|line| {
+        if line.starts_with("===") { line.to_owned() } else { line.replace(|c: char| c.is_ascii_digit(), "0") }
+    });
+    insta::assert_snapshot!("preview_with_a_model", body.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]

@@ -57,9 +57,27 @@ impl Program {
     }
 
     /// A command that is not started yet.
-    #[expect(clippy::disallowed_methods, reason = "this starts the program under test")]
     pub fn command<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_review"));
+        self.started_by(Path::new(env!("CARGO_BIN_EXE_review")), args)
+    }
+
+    /// The page that a terminal of so many columns shows in the end: both streams, with the escape sequences. Without `colour`, `NO_COLOR` is set.
+    #[cfg(target_os = "linux")]
+    pub fn terminal(&self, columns: usize, colour: bool, line: &str) -> String {
+        let program = env!("CARGO_BIN_EXE_review");
+        let inside = format!("stty cols {columns} rows 200; exec '{program}' {line}");
+        let mut command =
+            self.started_by(&super::program_path("script"), ["--quiet", "--return", "--command", &inside, "/dev/null"]);
+        command.env("TERM", "xterm-256color").env("NO_COLOR", if colour { "" } else { "1" });
+        let ran = Ran::wait(command.spawn().expect("a terminal"));
+        // What was drawn and wiped again is not there any more.
+        let last = |line: &str| line.rsplit("\u{1b}[2K").next().unwrap_or_default().to_owned() + "\n";
+        ran.text().replace("\r\n", "\n").lines().map(last).collect()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this starts the program under test")]
+    fn started_by<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, program: &Path, args: I) -> Command {
+        let mut command = Command::new(program);
         command.args(args).current_dir(&self.folder).env_clear();
         for keep in ["PATH", "TMPDIR", "SYSTEMROOT"] {
             if let Some(value) = std::env::var_os(keep) {
