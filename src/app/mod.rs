@@ -53,7 +53,7 @@ pub use findings::runs::{FindingsAsk, dismiss, finding_like, findings, prune, sh
 pub use findings::task::{TaskAsk, task_for_agent};
 pub use init::{HookGate, InitError, InitRequest, Questioner, init};
 pub use inspect::candidates::{CandidateKind, candidates};
-pub use inspect::models::{ModelsAsk, models};
+pub use inspect::models::{ModelsAsk, installed_assistants, models};
 pub use inspect::pager::Pager;
 pub use inspect::rules::{RulesError, explain_rule, list_rules, retain_language, test_rules};
 pub use inspect::settings_file::{SettingsFile, change_setting, edit_settings, settings_path};

@@ -13,7 +13,7 @@ use crate::present::{Syntax, model_list};
 /// Examples in the help text.
 const EXAMPLES: &str = "\
 Examples:
-  review models                      which providers can be used now, and what the others need
+  review models                      what can be used now, and what the other providers need
   review models --all                every provider, with all details of its models
   review models openai               one, with all details of its models
   review models ollama --check       also query it for its models
@@ -43,14 +43,15 @@ pub(super) fn run(args: &ModelsArgs, console: &Console) -> Result<ExitCode, AppE
     let all = runtime.block_on(app::models(&ask, &around))?;
     // A DNS lookup in progress must not delay the end.
     runtime.shutdown_background();
+    let assistants = if args.provider.is_some() { Vec::new() } else { app::installed_assistants() };
     let (text, syntax) = if args.format == "json" {
-        (model_list::json(&all), Syntax::Json)
+        (model_list::json(&all, &assistants), Syntax::Json)
     } else {
         let is_whole = args.all || args.provider.is_some() || args.check;
         let text = if is_whole {
             model_list::page(&all, args.all || args.provider.is_some(), console.width)
         } else {
-            model_list::summary(&all)
+            model_list::summary(&all, &assistants)
         };
         (text, Syntax::Plain)
     };

@@ -5,6 +5,19 @@
 use super::day::Day;
 use super::money::Money;
 
+/// An assistant that is installed here and can review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AssistantInfo {
+    /// Its name: the setting `model`, and the client of `review mcp install`.
+    pub name: &'static str,
+    /// The word of `--agent`.
+    pub word: &'static str,
+    /// Display name.
+    pub title: &'static str,
+    /// The program on the `PATH`.
+    pub program: &'static str,
+}
+
 /// A provider, as it is set up here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderInfo {

@@ -6,7 +6,9 @@ use textwrap::Options;
 
 use super::columns::align_columns;
 use crate::domain::money::Money;
-use crate::domain::provider_info::{ModelInfo, PriceList, ProviderInfo, ProviderKeyState, ProviderModels};
+use crate::domain::provider_info::{
+    AssistantInfo, ModelInfo, PriceList, ProviderInfo, ProviderKeyState, ProviderModels,
+};
 use crate::domain::text::{count_noun, strip_line};
 
 /// The version of the JSON's shape.
@@ -21,8 +23,8 @@ fn is_local(offer: &ProviderInfo) -> bool {
     ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local))
 }
 
-/// Renders which providers can be used now, and what the others need: one line each, the usable ones first.
-pub fn summary(offers: &[ProviderInfo]) -> String {
+/// Renders which providers and installed assistants can be used now, and what the others need: one line each, the usable ones first.
+pub fn summary(offers: &[ProviderInfo], assistants: &[AssistantInfo]) -> String {
     let row = |offer: &ProviderInfo| {
         let (state, detail) = match (&offer.lacks, &offer.key) {
             (None, ProviderKeyState::Set { by }) => ("ready", by.clone()),
@@ -57,10 +59,16 @@ pub fn summary(offers: &[ProviderInfo]) -> String {
     let mut sorted: Vec<&ProviderInfo> = offers.iter().collect();
     sorted.sort_by_key(rank);
     let ready = sorted.iter().filter(|offer| rank(offer) == 0).count();
-    let rows: Vec<Vec<String>> = sorted.into_iter().map(row).collect();
+    let mut rows: Vec<Vec<String>> = sorted.into_iter().map(row).collect();
+    let installed = assistants.iter().map(|assistant| {
+        let state = format!("installed ({}); `review --agent {}` uses its login", assistant.program, assistant.word);
+        vec![assistant.name.to_owned(), state]
+    });
+    rows.splice(ready..ready, installed);
     let mut out = align_columns(&rows, |_| 1);
-    let next = match ready {
-        0 => "No provider has a key here: without one, `review` uses the built-in rules.",
+    let next = match (ready, assistants) {
+        (0, []) => "No provider has a key here: without one, `review` uses the built-in rules.",
+        (0, _) => "No provider has a key here: without one and without --agent, `review` uses the built-in rules.",
         _ => "Use one with --model PROVIDER or PROVIDER/NAME.",
     };
     out.push_str(&format!("\n{next}\nModels, prices and limits: review models PROVIDER, or --all\n"));
@@ -130,8 +138,9 @@ const ABILITIES: std::ops::Range<usize> = 3..7;
 
 fn table(models: &[ModelInfo]) -> String {
     let heading = ["model", "window", "answer", "tools", "parallel", "cache", "thinks", "prices", ""];
-    // Named models come before entries for all names with a prefix.
-    let (wide, named): (Vec<_>, Vec<_>) = models.iter().partition(|model| model.is_prefix);
+    // Named models come before entries for all names with a prefix, and the one for all other names is the last.
+    let (mut wide, named): (Vec<_>, Vec<_>) = models.iter().partition(|model| model.is_prefix);
+    wide.sort_by_key(|model| model.name.is_empty());
     let models: Vec<&ModelInfo> = named.into_iter().chain(wide).collect();
     let rows: Vec<[String; 9]> = models.iter().map(|model| cells(model)).collect();
     let once: Vec<usize> = match rows.as_slice() {
@@ -144,11 +153,11 @@ fn table(models: &[ModelInfo]) -> String {
     let lines: Vec<Vec<String>> = std::iter::once(&heading.map(str::to_owned)).chain(&rows).map(kept).collect();
     let mut out = String::new();
     if let (Some(first), false) = (rows.first(), once.is_empty()) {
-        let told = once.iter().map(|at| match first[*at].as_str() {
-            "-" => format!("{} unknown", heading[*at]),
-            says => format!("{} {says}", heading[*at]),
-        });
-        out.push_str(&format!("  all of them: {}\n", told.collect::<Vec<_>>().join(", ")));
+        let known = once.iter().filter(|at| first[**at] != "-").map(|at| format!("{} {}", heading[*at], first[*at]));
+        let known = known.collect::<Vec<_>>().join(", ");
+        if !known.is_empty() {
+            out.push_str(&format!("  all of them: {known}\n"));
+        }
     }
     let dearer = std::iter::once(None).chain(models.iter().map(|model| model.dearer.as_ref()));
     for (line, dearer) in align_columns(&lines, <[String]>::len).lines().zip(dearer) {
@@ -242,8 +251,15 @@ fn reported_models(offer: &ProviderInfo, width: usize) -> String {
 }
 
 /// Renders the list as a document.
-pub fn json(offers: &[ProviderInfo]) -> String {
-    let document = json!({ "schema": SCHEMA, "providers": offers.iter().map(provider).collect::<Vec<_>>() });
+pub fn json(offers: &[ProviderInfo], assistants: &[AssistantInfo]) -> String {
+    let assistants = assistants.iter().map(|assistant| {
+        json!({ "name": assistant.name, "agent": assistant.word, "title": assistant.title, "program": assistant.program })
+    });
+    let document = json!({
+        "schema": SCHEMA,
+        "providers": offers.iter().map(provider).collect::<Vec<_>>(),
+        "assistants": assistants.collect::<Vec<_>>(),
+    });
     format!("{document:#}\n")
 }
 
@@ -369,9 +385,20 @@ mod tests {
         assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     }
 
+    fn assistant() -> AssistantInfo {
+        AssistantInfo { name: "gemini-cli", word: "gemini", title: "Gemini CLI", program: "gemini" }
+    }
+
+    #[test]
+    fn an_installed_assistant_follows_the_providers_that_are_ready() {
+        let page = summary(&[offer()], &[assistant()]);
+        assert!(page.contains("\ngemini-cli  installed (gemini); `review --agent gemini` uses its login\n"), "{page}");
+        assert!(!summary(&[offer()], &[]).contains("gemini-cli"));
+    }
+
     #[test]
     fn a_document_holds_everything_and_null_for_what_is_unknown() {
-        let value: Value = serde_json::from_str(&json(&[offer()])).unwrap();
+        let value: Value = serde_json::from_str(&json(&[offer()], &[assistant()])).unwrap();
         insta::assert_json_snapshot!(value);
     }
 

@@ -122,6 +122,21 @@ fn an_assistant_that_is_not_there_is_refused_before_anything_is_done() {
 }
 
 #[test]
+fn an_installed_assistant_is_listed_and_offered_but_not_taken_unasked() {
+    let repo = project();
+    let program = program(&repo, "well");
+    let listed = program.words("models").ended(0);
+    let line = "claude-code  installed (claude); `review --agent claude-code` uses its login\n";
+    assert!(listed.text().contains(line), "{}", listed.text());
+    let document = program.words("models --format json").ended(0).json();
+    assert_eq!(document["assistants"][0]["agent"], "claude-code");
+    let ran = program.with("ANTHROPIC_API_KEY", "").with("OLLAMA_HOST", "127.0.0.1:1").words("init --yes").ended(0);
+    for words in ["found the assistant Claude Code", "review mcp install --client claude-code", "nothing to write"] {
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_project_chooses_no_assistant() {
     for text in ["agent = 'codex'\n", "model = 'codex'\n"] {
         let repo = TestRepo::new();
@@ -133,7 +148,18 @@ fn a_project_chooses_no_assistant() {
 }
 
 #[test]
-fn an_interrupt_ends_the_assistant() {
+fn an_interrupt_or_a_closed_terminal_ends_the_assistant() {
+    use rustix::process::Signal;
+    stopped_by(Signal::INT);
+    // Under nohup, which a child takes over, nothing is to happen.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    if ignored.is_some_and(|signals| signals & 1 == 0) {
+        stopped_by(Signal::HUP);
+    }
+}
+
+fn stopped_by(signal: rustix::process::Signal) {
     let repo = project();
     let program = program(&repo, "hang");
     let child = program.command(LINE.split(' ')).spawn().unwrap();
@@ -144,7 +170,7 @@ fn an_interrupt_ends_the_assistant() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     let id = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    rustix::process::kill_process(id, signal).unwrap();
     let ran = Ran::wait(child).ended(130);
     assert_eq!(ran.json()["outcome"], "incomplete");
     let process = process();

@@ -9,7 +9,9 @@ use crate::app::context::error::AppError;
 use crate::app::context::model;
 use crate::app::context::model::ProviderEnvironment;
 use crate::config::{Flags, Settings};
-use crate::domain::provider_info::{ModelInfo, PriceList, ProviderInfo, ProviderKeyState, ProviderModels};
+use crate::domain::provider_info::{
+    AssistantInfo, ModelInfo, PriceList, ProviderInfo, ProviderKeyState, ProviderModels,
+};
 use crate::llm::{self, ModelFacts, ModelPattern, ProviderAccess, ProviderRow};
 
 /// Time limit for one provider to list its models.
@@ -39,6 +41,14 @@ pub async fn models(ask: &ModelsAsk, around: &ProcessEnv) -> Result<Vec<Provider
     };
     let told = rows.into_iter().map(|row| tell(row, &settings, environment, ask.check));
     Ok(futures_util::future::join_all(told).await)
+}
+
+/// Lists the assistants that are installed and can review. None is started, so whether its user is logged in is not known.
+pub fn installed_assistants() -> Vec<AssistantInfo> {
+    let installed = llm::AGENTS.iter().filter(|agent| agent.is_installed());
+    installed
+        .map(|agent| AssistantInfo { name: agent.name, word: agent.word, title: agent.title, program: agent.program })
+        .collect()
 }
 
 /// Lists the names of the models that a row knows.

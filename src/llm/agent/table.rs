@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::sys::files;
-use crate::sys::process::Environment;
+use crate::sys::process::{Environment, Program};
 
 /// Name of the model that the user's own settings of the assistant choose.
 pub(in crate::llm) const DEFAULT_MODEL: &str = "default";
@@ -134,6 +134,11 @@ impl PartialEq for AgentSpec {
 impl Eq for AgentSpec {}
 
 impl AgentSpec {
+    /// Checks whether the program is installed, and can review on this system. It is not started.
+    pub fn is_installed(&self) -> bool {
+        cfg!(unix) && Program::find(self.program, &self.environment()).is_ok()
+    }
+
     /// Returns the environment of the program: without keys of other programs.
     pub(super) fn environment(&self) -> Environment {
         let set = self.variables.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));

@@ -7,6 +7,8 @@ mod background;
 #[cfg(target_os = "linux")]
 mod descendants;
 mod environment;
+#[cfg(unix)]
+mod hangup;
 mod helper;
 mod launch;
 mod pager;
@@ -23,6 +25,8 @@ use std::time::{Duration, Instant};
 
 pub use background::BackgroundRun;
 pub use environment::Environment;
+#[cfg(unix)]
+pub use hangup::is_hangup_ignored;
 pub use helper::{Helper, HelperReply};
 pub use launch::{LaunchError, LaunchSession, launch, run_in_terminal};
 pub use pager::show_in_pager;
