@@ -9,7 +9,7 @@ use clap::Args;
 use super::DirectoryArgs;
 use super::args::values;
 use super::console::Console;
-use crate::app::{self, AppError, Cancel, HookGate, InitRequest, ProcessEnv, Questioner};
+use crate::app::{self, AppError, Cancel, CancelReason, HookGate, InitError, InitRequest, ProcessEnv, Questioner};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Severity;
 use crate::domain::text::strip_line;
@@ -28,8 +28,8 @@ Examples:
   review init --model ollama/qwen3             name the model
 
 It finds keys in the environment, a running ollama and installed assistants, tests the model with one
-small request without code, and shows each file before it is written. A file that exists is never
-overwritten, and no key is written anywhere.
+small request without code, and shows each file before it is written. Only the model is changed in
+settings that exist, no other file is overwritten, and no key is written anywhere.
 
 Exit codes: 0 set up, 2 not possible, 4 the model does not respond, 130 interrupted")]
 pub(super) struct InitArgs {
@@ -80,8 +80,14 @@ pub(super) fn run(args: InitArgs, console: &Console) -> Result<ExitCode, AppErro
     let questions = ConsoleQuestions { console: console.clone(), yes: args.yes };
     let work = app::init(request, questions, around, Arc::clone(&sink), cancel.clone());
     // Nothing is being written while an answer is awaited, so an interrupt ends it at once.
-    let ended = app::run_command(&cancel, &*sink, Duration::ZERO, work);
-    ended.map(|_| ExitCode::SUCCESS)
+    match app::run_command(&cancel, &*sink, Duration::ZERO, work) {
+        Err(AppError::Stopped(CancelReason::Interrupted)) => {
+            // Below the question.
+            console.print_to_stderr("");
+            Err(InitError::Interrupted.into())
+        }
+        ended => ended.map(|_| ExitCode::SUCCESS),
+    }
 }
 
 /// Prints notices, and nothing else of a setup's events.
@@ -118,7 +124,7 @@ impl Questioner for ConsoleQuestions {
         }
         for _ in 0..TRIES {
             let line = Console::ask_line(&format!("[{}] ", default + 1), LONGEST_ANSWER).ok()??;
-            match read_choice(&line, options.len(), default) {
+            match read_choice(&line, options, default) {
                 Some(chosen) => return Some(chosen),
                 None => self.console.print_to_stderr(&format!(
                     "a number from 1 to {}, or Enter for {}",
@@ -131,12 +137,18 @@ impl Questioner for ConsoleQuestions {
     }
 }
 
-/// Reads the place of an option from an answer; an empty one is the default.
-fn read_choice(line: &str, options: usize, default: usize) -> Option<usize> {
-    match line.trim() {
-        "" => Some(default),
-        text => text.parse::<usize>().ok()?.checked_sub(1).filter(|chosen| *chosen < options),
+/// Reads the place of an option from an answer: its number, or the beginning of one option alone (`y`). An empty one is the default.
+fn read_choice(line: &str, options: &[String], default: usize) -> Option<usize> {
+    let text = line.trim().to_lowercase();
+    if text.is_empty() {
+        return Some(default);
     }
+    if let Ok(number) = text.parse::<usize>() {
+        return number.checked_sub(1).filter(|chosen| *chosen < options.len());
+    }
+    let mut fitting = options.iter().enumerate().filter(|(_, option)| option.to_lowercase().starts_with(&text));
+    let (chosen, _) = fitting.next()?;
+    fitting.next().is_none().then_some(chosen)
 }
 
 #[cfg(test)]
@@ -144,11 +156,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_a_number_or_nothing() {
-        assert_eq!(read_choice("\n", 3, 1), Some(1));
-        assert_eq!(read_choice(" 3 \n", 3, 1), Some(2));
-        for text in ["0", "4", "-1", "yes", "1 2"] {
-            assert_eq!(read_choice(text, 3, 1), None, "{text}");
+    fn an_answer_is_a_number_the_beginning_of_an_option_or_nothing() {
+        let options = ["no", "yes, for high", "yes, for medium"].map(str::to_owned);
+        for (text, chosen) in [("\n", 1), (" 3 \n", 2), ("N\n", 0), ("yes, for m", 2)] {
+            assert_eq!(read_choice(text, &options, 1), Some(chosen), "{text}");
+        }
+        for text in ["0", "4", "-1", "yes", "1 2", "never"] {
+            assert_eq!(read_choice(text, &options, 1), None, "{text}");
         }
     }
 }

@@ -56,6 +56,7 @@ fn a_failed_provider_is_one_last_line_with_the_source_of_the_key_and_no_report()
         let said = last_error(&ran);
         assert!(words.iter().all(|word| said.contains(word)), "{said}");
         assert!(said.contains("the key is from OPENAI_API_KEY") && said.contains("nothing was reviewed"), "{said}");
+        assert!(!ran.stderr.contains("--resume"), "there is nothing to resume: {}", ran.stderr);
         // What the rules found is there on request.
         assert!(program.words("show").ended(0).text().contains("Failed"), "{code}");
         let server = scripted("first_hour_document", &status(code, message), Wire::Chat);
@@ -213,9 +214,13 @@ fn the_setup_writes_settings_hook_and_workflow_once() {
     assert_eq!(std::fs::metadata(&hook).expect("the hook").permissions().mode() & 0o777, 0o755);
     let workflow = std::fs::read_to_string(repo.root().join(".github/workflows/review.yml")).expect("the workflow");
     assert!(workflow.contains("model: anthropic\n          key: ${{ secrets.ANTHROPIC_API_KEY }}"), "{workflow}");
-    for words in
-        ["found anthropic/claude-sonnet-5-5 (key in ANTHROPIC_API_KEY)", "files to write:", "config.toml: model ="]
-    {
+    for words in [
+        "found anthropic/claude-sonnet-5-5 (key in ANTHROPIC_API_KEY)",
+        "anthropic/claude-sonnet-5-5 responds",
+        "files to write:",
+        "config.toml: model =",
+        "store the key as the secret ANTHROPIC_API_KEY",
+    ] {
         assert!(made.stderr.contains(words), "{words}: {}", made.stderr);
     }
     assert!(made.text().is_empty() && !format!("{}{settings}{workflow}", made.stderr).contains(KEY));

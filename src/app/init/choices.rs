@@ -1,6 +1,11 @@
-//! The answers of a setup. Main type: [`InitChoices`].
+//! The answers of a setup, and the places of the files that they are about. Main type: [`InitChoices`].
 
 use crate::domain::finding::Severity;
+
+/// The workflow's path in a repository.
+pub(super) const WORKFLOW_PATH: [&str; 3] = [".github", "workflows", "review.yml"];
+/// The path of the hook in the git folder.
+pub(super) const HOOK_PATH: [&str; 2] = ["hooks", "pre-push"];
 
 /// The answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,15 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::choices::InitChoices;
+use super::choices::{HOOK_PATH, WORKFLOW_PATH};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
 use crate::app::context::settings;
-use crate::app::inspect::models::{ModelsAsk, models};
+use crate::app::inspect::models::{ModelsAsk, installed_assistants, models};
 use crate::config::{self, Flags, ModelChoice};
-use crate::domain::provider_info::{ProviderKeyState, ProviderModels};
+use crate::domain::provider_info::{AssistantInfo, ProviderKeyState, ProviderModels};
 use crate::domain::text::{count_noun, shorten, strip_line};
-use crate::sys::process::{Environment, Program};
 use crate::sys::repo::Repo;
 use crate::sys::repo_error::RepoError;
 
@@ -23,13 +22,6 @@ const OFFERED: usize = 5;
 const LONGEST_NAME: usize = 80;
 /// The provider of local models.
 const LOCAL: &str = "ollama";
-/// Assistants: the program, the product, the client of `review mcp install`.
-const ASSISTANTS: [(&str, &str, &str); 4] = [
-    ("claude", "Claude Code", "claude-code"),
-    ("codex", "Codex", "codex"),
-    ("gemini", "Gemini CLI", "gemini-cli"),
-    ("opencode", "opencode", "opencode"),
-];
 
 /// A model that could review.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,14 +39,18 @@ pub(super) struct Detected {
     pub(super) models: Vec<UsableModel>,
     /// The value of the setting `model` with its origin, if it is set.
     pub(super) current: Option<(String, String)>,
-    /// The assistants on the `PATH`: product and client.
-    pub(super) assistants: Vec<(&'static str, &'static str)>,
+    /// The assistants on the `PATH`.
+    pub(super) assistants: Vec<AssistantInfo>,
     /// The user's settings file.
     pub(super) settings_file: Option<PathBuf>,
     /// The root of the checkout; `None` outside of one.
     pub(super) root: Option<PathBuf>,
     /// The git folder that all worktrees share; `None` if the setting `core.hooksPath` names another folder of hooks.
     pub(super) git_folder: Option<PathBuf>,
+    /// `true` if there is a hook before pushes.
+    pub(super) has_hook: bool,
+    /// `true` if the workflow is there.
+    pub(super) has_workflow: bool,
 }
 
 impl Detected {
@@ -73,26 +69,24 @@ impl Detected {
                     .to_owned(),
             );
         }
-        for (title, _) in &self.assistants {
-            lines.push(format!("found the assistant {title}"));
+        for assistant in &self.assistants {
+            lines.push(format!("found the assistant {}", assistant.title));
+        }
+        if self.has_hook {
+            lines.push("there is a pre-push hook already".to_owned());
+        }
+        if self.has_workflow {
+            lines.push(format!("{} is there already", WORKFLOW_PATH.join("/")));
         }
         lines
     }
 
     /// Names the next steps.
-    pub(super) fn next_steps(&self, choices: &InitChoices) -> Vec<String> {
-        let mut lines = Vec::new();
-        for (title, client) in &self.assistants {
-            lines.push(format!("to let {title} use it: review mcp install --client {client}"));
-        }
-        if choices.workflow {
-            lines.push(
-                "in .github/workflows/review.yml, fill in OWNER/review@<full commit SHA> and store the key as a secret"
-                    .to_owned(),
-            );
-        }
-        lines.push("try it: review".to_owned());
-        lines
+    pub(super) fn next_steps(&self) -> Vec<String> {
+        let installs = self.assistants.iter().map(|assistant| {
+            format!("to let {} use it: review mcp install --client {}", assistant.title, assistant.name)
+        });
+        installs.chain(["to review your changes: review".to_owned()]).collect()
     }
 }
 
@@ -123,17 +117,21 @@ pub(super) async fn detect(directory: &Path, around: &ProcessEnv) -> Result<Dete
         });
         detected.models.extend(offered);
     }
-    let environment = Environment::default();
-    let is_there = |program: &str| Program::find(program, &environment).is_ok();
-    let found = ASSISTANTS.into_iter().filter(|(program, ..)| is_there(program));
-    detected.assistants = found.map(|(_, title, client)| (title, client)).collect();
+    detected.assistants = installed_assistants();
     match Repo::open(directory) {
         Err(RepoError::NotARepository(_)) => {}
         Err(error) => return Err(error.into()),
         Ok(repo) => {
             detected.root = repo.workdir().map(Path::to_owned);
             detected.git_folder = (!repo.has_own_hooks_folder()).then(|| repo.common_dir().to_owned());
+            detected.has_hook = exists(detected.git_folder.as_deref(), &HOOK_PATH);
+            detected.has_workflow = exists(detected.root.as_deref(), &WORKFLOW_PATH);
         }
     }
     Ok(detected)
+}
+
+/// Checks whether something is at a path below a folder, if only a link.
+fn exists(folder: Option<&Path>, parts: &[&str]) -> bool {
+    folder.is_some_and(|folder| folder.join(parts.iter().collect::<PathBuf>()).symlink_metadata().is_ok())
 }

@@ -28,15 +28,14 @@ pub(super) fn interview<Q: Questioner>(
         Some(model) => Some(model.clone()),
         None => choose_model(&detected, &mut questions)?,
     };
-    let in_checkout = detected.root.is_some();
     let hook = match request.hook {
         Some(HookGate::From(gate)) => Some(gate),
-        None if in_checkout => choose_hook(&mut questions)?,
+        None if detected.git_folder.is_some() && !detected.has_hook => choose_hook(&mut questions)?,
         Some(HookGate::Off) | None => None,
     };
     let workflow = match request.workflow {
         Some(workflow) => workflow,
-        None if in_checkout => {
+        None if detected.root.is_some() && !detected.has_workflow => {
             let options = ["no".to_owned(), "yes".to_owned()];
             choose(&mut questions, "Write a GitHub workflow that reviews pull requests?", &options, 0)? == 1
         }
@@ -57,18 +56,25 @@ fn choose(
 
 /// Asks which model reviews; `None` leaves the setting as it is.
 fn choose_model(detected: &Detected, questions: &mut impl Questioner) -> Result<Option<String>, AppError> {
-    if detected.models.is_empty() {
+    let models = detected.models.iter().map(|model| (model.name.clone(), model.name.clone()));
+    let assistants = detected.assistants.iter().map(|assistant| {
+        (assistant.name.to_owned(), format!("{}: {}, with your login there", assistant.name, assistant.title))
+    });
+    let current = detected.current.as_ref().map(|(model, _)| model);
+    let others = models.chain(assistants).filter(|(name, _)| Some(name) != current);
+    let (names, mut options): (Vec<String>, Vec<String>) = others.unzip();
+    if names.is_empty() {
         return Ok(None);
     }
-    let mut options: Vec<String> = detected.models.iter().map(|model| model.name.clone()).collect();
     let keep = match &detected.current {
         Some((model, _)) => format!("leave it at {model}"),
         None => "none for now: the built-in rules only".to_owned(),
     };
     options.push(keep);
-    let default = if detected.current.is_some() { options.len() - 1 } else { 0 };
+    // Whether a user is logged in to an assistant is not known, so it is no default.
+    let default = if detected.current.is_some() || detected.models.is_empty() { options.len() - 1 } else { 0 };
     let chosen = choose(questions, "Which model reviews? It receives the changed code.", &options, default)?;
-    Ok(detected.models.get(chosen).map(|model| model.name.clone()))
+    Ok(names.into_iter().nth(chosen))
 }
 
 /// Asks for the git hook and its gate.
@@ -93,6 +99,7 @@ mod tests {
 
     use super::super::detect::UsableModel;
     use super::*;
+    use crate::domain::provider_info::AssistantInfo;
 
     #[derive(Default)]
     struct Scripted {
@@ -115,7 +122,12 @@ mod tests {
 
     fn detected() -> Detected {
         let model = |name: &str| UsableModel { name: name.to_owned(), by: "a key".to_owned() };
-        Detected { models: vec![model("a/x"), model("b/y")], root: Some(PathBuf::from("/r")), ..Detected::default() }
+        Detected {
+            models: vec![model("a/x"), model("b/y")],
+            root: Some(PathBuf::from("/r")),
+            git_folder: Some(PathBuf::from("/r/.git")),
+            ..Detected::default()
+        }
     }
 
     fn ask(request: &InitRequest, detected: Detected, answers: &[usize]) -> Result<(InitChoices, usize), AppError> {
@@ -141,6 +153,22 @@ mod tests {
         assert_eq!((choices.model.as_deref(), count), (Some("none"), 1));
         let (choices, count) = ask(&request(), Detected::default(), &[0]).unwrap();
         assert_eq!((choices, count), (InitChoices::default(), 1));
+    }
+
+    #[test]
+    fn an_assistant_can_be_chosen_and_files_that_are_there_are_not_asked_for() {
+        let claude =
+            AssistantInfo { name: "claude-code", word: "claude-code", title: "Claude Code", program: "claude" };
+        let there = Detected { assistants: vec![claude], has_hook: true, has_workflow: true, ..detected() };
+        let (choices, count) = ask(&request(), there, &[2, 0]).unwrap();
+        assert_eq!((choices.model.as_deref(), count), (Some("claude-code"), 2));
+    }
+
+    #[test]
+    fn the_model_that_is_set_is_not_offered_again() {
+        let set = Detected { current: Some(("a/x".to_owned(), "config.toml:1".to_owned())), ..detected() };
+        let (choices, count) = ask(&request(), set, &[0, 0, 0, 0]).unwrap();
+        assert_eq!((choices.model.as_deref(), count), (Some("b/y"), 4));
     }
 
     #[test]

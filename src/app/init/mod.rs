@@ -1,7 +1,7 @@
 //! Sets reviews up for a user and a repository: `review init`. Main function: [`init`]; main type: [`InitRequest`].
 //!
-//! Finding models, keys and assistants belongs in `detect`, the questions in `interview`, the files in `plan`. No file that exists is overwritten, and a
-//! key is never written.
+//! Finding models, keys and assistants belongs in `detect`, the questions in `interview`, the files in `plan`. Of a file that exists only the setting
+//! `model` is changed, and a key is never written.
 
 mod choices;
 mod detect;
@@ -28,7 +28,7 @@ use crate::sys::cancel::Cancel;
 use choices::InitChoices;
 use detect::{Detected, detect};
 use interview::{confirm, interview};
-use plan::{InitPlan, plan};
+use plan::{InitPlan, PlannedFile, plan};
 
 /// The options of a setup. An option that is given is not asked for.
 #[derive(Debug, Clone)]
@@ -67,11 +67,18 @@ pub enum InitError {
     /// A question has no valid answer.
     #[error("no answer was given; nothing was written (--yes takes the defaults)")]
     NoAnswer,
+    /// The user interrupted it.
+    #[error("interrupted; run `review init` again to set reviews up")]
+    Interrupted,
 }
 
 impl UseCaseError for InitError {
     fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Model { .. }) { 4 } else { 2 }
+        match self {
+            Self::Model { .. } => 4,
+            Self::NoHome | Self::NoAnswer => 2,
+            Self::Interrupted => 130,
+        }
     }
 }
 
@@ -85,11 +92,12 @@ pub async fn init<Q: Questioner + 'static>(
     cancel: Cancel,
 ) -> Result<bool, AppError> {
     let detected = detect(&request.directory, &around).await?;
-    let asked = request.clone();
-    let work = move || interview(&asked, detected, questions);
-    let (choices, detected, questions) = blocking::run("waiting for answers", &cancel, work).await??;
+    let open = request.clone();
+    let work = move || interview(&open, detected, questions);
+    let (choices, detected, mut questions) = blocking::run("waiting for answers", &cancel, work).await??;
     if let Some(model) = choices.model.as_deref().filter(|model| request.test && *model != "none") {
         test_model(model, &around, &*events, &cancel).await?;
+        questions.show(&format!("{model} responds"));
     }
     let work = move || finish(&choices, &detected, questions);
     blocking::run("writing the settings", &cancel, work).await?
@@ -131,7 +139,7 @@ fn finish<Q: Questioner>(choices: &InitChoices, detected: &Detected, mut questio
             questions.show(&format!("wrote {}", file.path().display()));
         }
     }
-    for line in detected.next_steps(choices) {
+    for line in files.iter().filter_map(PlannedFile::next_step).chain(detected.next_steps()) {
         questions.show(&line);
     }
     Ok(true)

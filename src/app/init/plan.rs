@@ -4,9 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::InitError;
-use super::choices::InitChoices;
+use super::choices::{HOOK_PATH, InitChoices, WORKFLOW_PATH};
 use super::detect::Detected;
 use crate::app::context::error::AppError;
+use crate::app::inspect::settings_file::with_setting;
 use crate::domain::finding::Severity;
 use crate::llm;
 use crate::sys::contained_folder::ContainedFolder;
@@ -18,9 +19,9 @@ const HOOK_GATE: &str = "setting failOn high)";
 /// The workflow; the model and its key are those of the first provider.
 const WORKFLOW: &str = include_str!("../../../docs/recipes/github-review.yml");
 const WORKFLOW_MODEL: &str = "          model: anthropic\n          key: ${{ secrets.ANTHROPIC_API_KEY }}\n";
-/// The workflow's path in a repository.
-const WORKFLOW_PATH: [&str; 3] = [".github", "workflows", "review.yml"];
-/// The most bytes of a settings file that is read.
+/// The part of the workflow that only its user knows.
+const ACTION: &str = "OWNER/review@<full commit SHA>";
+/// The most bytes of a file that is compared.
 const MOST: u64 = 1 << 20;
 
 /// The files to write.
@@ -41,7 +42,7 @@ pub(super) enum PlannedFile {
         path: PathBuf,
         /// Its whole text.
         text: String,
-        /// The added line.
+        /// The line with the model.
         line: String,
     },
     /// A file of the repository or of git, which must not exist.
@@ -76,6 +77,16 @@ impl PlannedFile {
                 format!("  {}: {purpose} ({} lines)", self.path().display(), text.lines().count())
             }
         }
+    }
+
+    /// Names what is left to do in it.
+    pub(super) fn next_step(&self) -> Option<String> {
+        let Self::New { parts, text, .. } = self else { return None };
+        let (_, secret) = text.split_once("secrets.").unwrap_or_default();
+        let secret = secret.split(' ').next().filter(|name| !name.is_empty());
+        let key = secret.map_or_else(String::new, |name| format!(", and store the key as the secret {name}"));
+        text.contains(ACTION)
+            .then(|| format!("in {}, replace {ACTION} by the action and its commit{key}", parts.join("/")))
     }
 
     /// Writes it.
@@ -116,7 +127,7 @@ pub(super) fn plan(choices: &InitChoices, detected: &Detected) -> Result<InitPla
         match &detected.git_folder {
             Some(folder) => {
                 let purpose = format!("stops a push with findings of severity {gate} and above");
-                plan_new(&mut plan, folder, &["hooks", "pre-push"], hook(gate), purpose, true);
+                plan_new(&mut plan, folder, &HOOK_PATH, hook(gate), purpose, true);
             }
             None if detected.root.is_none() => plan.unchanged.push("no hook: this is no git repository".to_owned()),
             None => plan.unchanged.push(
@@ -138,24 +149,15 @@ pub(super) fn plan(choices: &InitChoices, detected: &Detected) -> Result<InitPla
     Ok(plan)
 }
 
-/// Plans the setting `model`: a line at the top of the file, unless it sets one.
+/// Plans the setting `model`, unless the file has it. Everything else in the file stays.
 fn plan_settings(plan: &mut InitPlan, model: &str, detected: &Detected) -> Result<(), AppError> {
     let path = detected.settings_file.clone().ok_or(InitError::NoHome)?;
-    let before = files::read_plain(&path, MOST).map_err(AppError::Input)?.unwrap_or_default();
-    let before = String::from_utf8(before).map_err(|_| AppError::not_text(&path))?;
-    let set = toml::from_str::<toml::Table>(&before).map_err(|error| {
-        AppError::Unusable(format!("{} is no TOML ({}); nothing was written", path.display(), error.message()))
-    })?;
-    let line = format!("model = {}", toml::Value::from(model));
-    match set.get("model") {
-        None => plan.files.push(PlannedFile::Settings { text: format!("{line}\n{before}"), path, line }),
-        Some(toml::Value::String(set)) if set == model => {
-            plan.unchanged.push(format!("{} has the model {model} already", path.display()));
+    match with_setting(&path, "model", model, false)? {
+        None => plan.unchanged.push(format!("{} has the model {model} already", path.display())),
+        Some(text) => {
+            let line = format!("model = {}", toml::Value::from(model));
+            plan.files.push(PlannedFile::Settings { path, text, line });
         }
-        Some(set) => plan.unchanged.push(format!(
-            "{} is left as it is: it sets model = {set}; to change it, write {line} there",
-            path.display()
-        )),
     }
     Ok(())
 }
@@ -218,6 +220,9 @@ mod tests {
         let detected = detected(folder.path());
         let first = plan(&choices(), &detected).unwrap();
         assert_eq!((first.files.len(), first.unchanged.len()), (3, 0));
+        let steps: Vec<String> = first.files.iter().filter_map(PlannedFile::next_step).collect();
+        assert_eq!(steps.len(), 1, "{steps:?}");
+        assert!(steps[0].ends_with("and store the key as the secret OPENAI_API_KEY"), "{steps:?}");
         first.files.iter().for_each(|file| file.write().unwrap());
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!(read("config/review/config.toml"), "model = \"openai/x\"\n");
@@ -229,8 +234,9 @@ mod tests {
         assert!(again.unchanged.iter().all(|line| line.contains("already")), "{:?}", again.unchanged);
         let other = InitChoices { model: Some("gemini".to_owned()), hook: Some(Severity::High), workflow: true };
         let other = plan(&other, &detected).unwrap();
-        assert_eq!((other.files.len(), other.unchanged.len()), (0, 3));
+        assert_eq!((other.files.len(), other.unchanged.len()), (1, 2), "the model that was chosen is set");
         assert!(other.unchanged.iter().all(|line| line.contains("left as it is")), "{:?}", other.unchanged);
+        assert_eq!(other.files[0].describe().split(": ").nth(1), Some("model = \"gemini\""));
     }
 
     #[test]
@@ -247,7 +253,7 @@ mod tests {
         assert_eq!(table["model"].as_str(), Some("ollama/a\"b"), "{text}");
         assert!(text.contains("# mine") && table["ollama"]["context_window"].as_integer() == Some(32_000));
         std::fs::write(&path, "model = [").unwrap();
-        assert!(plan(&choices, &detected).unwrap_err().to_string().contains("no TOML"));
+        assert!(plan(&choices, &detected).unwrap_err().to_string().contains("not valid TOML"));
     }
 
     #[cfg(unix)]
@@ -266,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_texts_that_are_adapted_are_in_the_recipes() {
-        assert!(HOOK.contains(HOOK_GATE) && WORKFLOW.contains(WORKFLOW_MODEL));
+        assert!(HOOK.contains(HOOK_GATE) && WORKFLOW.contains(WORKFLOW_MODEL) && WORKFLOW.contains(ACTION));
         assert!(workflow(Some("ollama/qwen")).contains("          model: none\n          fail-on"));
     }
 }

@@ -45,11 +45,23 @@ pub fn change_setting(which: SettingsFile, directory: &Path, name: &str, value: 
     if is_project && path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Err(AppError::Unusable(format!("{} is no plain file: write it by hand", path.display())));
     }
-    let bytes = files::read_plain(&path, MOST_BYTES).map_err(AppError::Input)?.unwrap_or_default();
+    if let Some(text) = with_setting(&path, name, value, is_project)? {
+        files::rewrite(&path, text.as_bytes()).map_err(AppError::Input)?;
+    }
+    Ok(path)
+}
+
+/// Returns the text of a settings file with one setting set; `None` if the file has that value. Nothing is written.
+pub(in crate::app) fn with_setting(
+    path: &Path,
+    name: &str,
+    value: &str,
+    is_project: bool,
+) -> Result<Option<String>, AppError> {
+    let bytes = files::read_plain(path, MOST_BYTES).map_err(AppError::Input)?.unwrap_or_default();
     let document = SettingsDocument::from_bytes(&path.display().to_string(), &bytes)?;
     let text = config::set_value(&document, name, value, is_project)?;
-    files::rewrite(&path, text.as_bytes()).map_err(AppError::Input)?;
-    Ok(path)
+    Ok((text != document.text).then_some(text))
 }
 
 /// Opens a settings file in the user's editor, and waits until it is closed.

@@ -161,9 +161,10 @@ pub(in crate::app) fn deliver(
 
     let failures = write_outputs(&review, outputs, settings.fail_on);
     let is_whole = not_kept.is_none() && store.has_files(review.id, &[inputs::NAME, JOURNAL]).unwrap_or(false);
-    let goes_on = resume_hint(review.id, review.ended).filter(|_| is_whole);
     let interrupted = cancel.check() == Err(CancelReason::Interrupted);
     let fault = if interrupted { None } else { provider_fault(&review, &keys) };
+    // A run in which nothing was reviewed has nothing to resume.
+    let goes_on = resume_hint(review.id, review.ended).filter(|_| is_whole && fault.is_none());
     let next_step = if goes_on.is_some() || fault.is_some() { None } else { next_step(&review) };
     DeliveredReview { review, settings, root: places.root, failures, not_kept, goes_on, interrupted, fault, next_step }
 }
