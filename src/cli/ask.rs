@@ -22,7 +22,7 @@ use crate::present::{Syntax, digest, presented};
 Examples:
   review ask 5aaf7 'why is this reachable?'      about a finding of the newest run
   review ask last 'what did it not look at?'     about a whole run
-  review ask 5aaf7 'is there a test?' --model ollama/qwen3 --budget 0.10
+  review ask 5aaf7 'is there a test?' --model ollama/qwen3 --max-cost 0.10
 
 The model reads the reviewed commit, not the disk. The saved review is never changed.
 
@@ -44,8 +44,8 @@ pub(super) struct AskArgs {
     #[arg(long, value_name = "MODEL", value_parser = values::ModelParser, hide_possible_values = true)]
     model: Option<String>,
     /// Maximum cost in dollars (0.25); needs the prices of the model [default: no limit]
-    #[arg(long, visible_alias = "max-cost", value_name = "DOLLARS")]
-    budget: Option<String>,
+    #[arg(long, visible_alias = "budget", value_name = "DOLLARS")]
+    max_cost: Option<String>,
     /// Maximum number of tokens sent to the model (100k) [default: 2m]
     #[arg(long, value_name = "N")]
     max_tokens: Option<String>,
@@ -65,7 +65,7 @@ pub(super) struct AskArgs {
 pub(super) fn run(args: AskArgs, console: &Console) -> Result<ExitCode, AppError> {
     let flags = Overrides {
         model: args.model,
-        max_cost: args.budget,
+        max_cost: args.max_cost,
         max_tokens: args.max_tokens,
         max_turns: args.max_turns,
         timeout: args.timeout,

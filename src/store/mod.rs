@@ -181,6 +181,15 @@ impl Store {
         Ok(runs)
     }
 
+    /// Returns a run that began and has no review yet; `None` if it has one, or its record cannot be read.
+    pub fn unfinished(&self, id: RunId) -> Result<Option<SavedRun>, StoreError> {
+        if self.has_files(id, &[record::NAME])? {
+            return Ok(None);
+        }
+        let is_running = self.runs.is_locked(id)?;
+        Ok(self.read_start(id).ok().map(|run| SavedRun::Unfinished { run, is_running }))
+    }
+
     /// Returns a number that changes when a run is added, removed or written to, except for its journal. Cheap: no file of a run is read.
     pub fn stamp(&self) -> Result<u64, StoreError> {
         let mut runs = self.runs.ids()?;

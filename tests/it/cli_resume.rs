@@ -204,7 +204,7 @@ fn a_head_that_moved_is_refused_with_the_choice() {
     let told = resumed(&talk, "--resume-as-recorded", 0);
     assert_eq!((&told.review["change"]["head"], told.titles().len()), (&json!(head), 2), "{}", told.all());
     let notes = told.review["coverage"]["notes"].to_string();
-    assert!(notes.contains("taken up again") && notes.contains("the head (feature)"), "{notes}");
+    assert!(notes.contains("was resumed") && notes.contains("the head (feature)"), "{notes}");
     talk.server.finish();
 }
 

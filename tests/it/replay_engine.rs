@@ -253,7 +253,7 @@ fn a_run_whose_provider_was_lost_asks_the_same_again() {
             let (model, disk) = (model(), Disk::with(&bytes));
             let review = scene.sit(JournalReplay::resume(&entries).unwrap(), &model, &disk).unwrap().unwrap();
             assert_eq!(substance(&review), substance(&whole), "{turn} {ended:?}");
-            assert!(review.coverage.notes.iter().any(|note| note.contains("taken up again")), "{review:?}");
+            assert!(review.coverage.notes.iter().any(|note| note.contains("resumed")), "{review:?}");
             assert_eq!(lost.asked() + model.asked(), TURNS + 1);
             assert_eq!(rendered(&scene.told(&disk.cut().1).unwrap()), rendered(&review));
         }
@@ -329,7 +329,7 @@ fn a_sitting_that_is_killed_between_two_ends_broke_off() {
     let disk = Disk::with(&bytes[..=line_ends(&bytes).nth(end).unwrap()]);
     let review = scene.sit(JournalReplay::resume(&disk.cut().1).unwrap(), &model(), &disk).unwrap().unwrap();
     let notes = &review.coverage.notes;
-    assert!(notes.iter().any(|note| note.starts_with("The run broke off without an end and")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.starts_with("The run was interrupted and resumed")), "{notes:?}");
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn a_run_whose_budget_was_spent_goes_on_with_more_and_says_so() {
     assert_eq!((review.provenance.turns, model.asked()), (5, 5));
     assert!(review.coverage.limits_hit.is_empty());
     let notes = review.coverage.notes.join("\n");
-    assert!(notes.contains("the limit of 3 turns was reached") && notes.contains("taken up again"), "{notes}");
+    assert!(notes.contains("the limit of 3 turns was reached") && notes.contains("resumed"), "{notes}");
     let (_, entries) = disk.cut();
     assert_eq!(rendered(&more.told(&entries).unwrap()), rendered(&review));
     let last = RebuiltConversation::from_entries(&entries).unwrap();

@@ -51,7 +51,7 @@ fn a_look_that_is_never_answered_ends_with_its_time() {
     unchecked(&told, STOCK, "its time was used up");
     assert_eq!((state(&told, DISCOUNT), told.review["outcome"].as_str()), ("confirmed", Some("complete")));
     let notes = told.review["coverage"]["notes"].to_string();
-    assert!(notes.contains("1 answer of the provider did not come to an end"), "{notes}");
+    assert!(notes.contains("1 response of the provider could not be read to the end"), "{notes}");
 }
 
 #[test]

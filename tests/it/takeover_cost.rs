@@ -162,7 +162,7 @@ fn answers_that_broke_off_count_as_the_most_that_they_may_have_cost() {
         assert!(charged <= usd(most), "{most}: {charged}");
         let notes = review.coverage.notes.join("\n");
         assert!(
-            notes.contains("did not come to an end") && notes.contains("the limit of money was held as if"),
+            notes.contains("could not be read to the end") && notes.contains("for the cost limit it counts as"),
             "{notes}"
         );
         assert!(charged > cost(&review), "the receipt tells what was told");

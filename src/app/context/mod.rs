@@ -6,6 +6,7 @@
 pub(in crate::app) mod environment;
 pub(in crate::app) mod error;
 pub(in crate::app) mod forge;
+pub(in crate::app) mod limit_hint;
 pub(in crate::app) mod lru;
 pub(in crate::app) mod model;
 pub(in crate::app) mod on_disk;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::task::{describe_finding, find_subject};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::{AppError, UseCaseError};
+use crate::app::context::limit_hint::raise_limit;
 use crate::app::context::{model, prompts, saved_runs, settings};
 use crate::app::prepare::diff_source::DiffOrigin;
 use crate::app::prepare::inputs;
@@ -76,14 +77,8 @@ pub enum AskError {
 }
 
 fn remedy(ended: StopReason, key: Option<&str>) -> String {
-    match ended {
-        StopReason::TurnLimit => "; give it more with --max-turns".to_owned(),
-        StopReason::TokenLimit => "; give it more with --max-tokens".to_owned(),
-        StopReason::CostLimit => "; give it more with --budget".to_owned(),
-        StopReason::Deadline => "; give it more with --timeout".to_owned(),
-        ended if ended.is_provider_fault() => key.map_or_else(String::new, |key| format!("; the key is from {key}")),
-        _ => String::new(),
-    }
+    let key = key.filter(|_| ended.is_provider_fault()).map(|key| format!("; the key is from {key}"));
+    raise_limit(ended).map(|more| format!("; {more}")).or(key).unwrap_or_default()
 }
 
 impl UseCaseError for AskError {
@@ -129,8 +124,8 @@ pub async fn ask(
     let limits = limits_of(provider.as_ref())?;
     let cancel = cancel.with_deadline(resolved.settings.timeout);
     let prompts = prompts::load(resolved.settings.prompts.as_deref())?;
-    let (told, limit) = (around.clone(), cancel.clone());
-    let opened = blocking::run("opening the saved review", &cancel, move || open_subject(&told, &request, &limit));
+    let (own, limit) = (around.clone(), cancel.clone());
+    let opened = blocking::run("opening the saved review", &cancel, move || open_subject(&own, &request, &limit));
     let OpenedSubject { review, context, change, trees, tools, is_uncommitted } = opened.await??;
     if is_uncommitted {
         let text = "the review was of uncommitted files, which are read as they are now";

@@ -42,8 +42,7 @@ impl LiveReport {
         let unfinished = if self.name == "last" {
             list_here(&self.around, &self.directory)?.0.into_iter().next()
         } else {
-            let id = self.around.store.find_started(&self.name)?;
-            self.around.store.list()?.into_iter().find(|run| run.id() == id)
+            self.around.store.unfinished(self.around.store.find(&self.name)?)?
         };
         if let Some(SavedRun::Unfinished { run, is_running }) = unfinished {
             let progress = RunProgress { is_running, ..self.progress(&run) };

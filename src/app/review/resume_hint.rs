@@ -2,6 +2,7 @@
 //!
 //! Resuming it belongs in `resume`.
 
+use crate::app::context::limit_hint::raise_limit;
 use crate::domain::review::{CoverageState, Review, ReviewOutcome, StopReason};
 use crate::domain::run::RunId;
 
@@ -33,12 +34,10 @@ pub(super) fn next_step(review: &Review) -> Option<String> {
     };
     let step = match review.ended {
         StopReason::Interrupted => "review it again".to_owned(),
-        StopReason::Deadline => {
-            "give it more time with --timeout, or review less with --include or --exclude".to_owned()
+        StopReason::Deadline | StopReason::TurnLimit | StopReason::TokenLimit | StopReason::CostLimit => {
+            let more = raise_limit(review.ended).unwrap_or_default();
+            format!("{more}, or review less with --include or --exclude")
         }
-        StopReason::TurnLimit => "give it more turns with --max-turns".to_owned(),
-        StopReason::TokenLimit => "give it more tokens with --max-tokens".to_owned(),
-        StopReason::CostLimit => "give it more money with --max-cost".to_owned(),
         StopReason::WindowLimit => {
             "name a model with a larger window with --model, or review less with --include or --exclude".to_owned()
         }

@@ -22,18 +22,16 @@ impl UnbilledAttempts {
 
     /// Returns the note for the receipt; `None` without such attempts.
     pub(in crate::review) fn receipt_note(&self) -> Option<String> {
-        let answers = count_noun(self.times as usize, "answer");
+        let responses = count_noun(self.times as usize, "response");
         let cost = if self.cost == Money::NOTHING {
-            "what that cost is not known and not counted".to_owned()
+            "the cost is unknown and not counted".to_owned()
         } else {
             format!(
-                "what that cost is not known and not in the sum; the limit of money was held as if it were {}, the most \
-                 that it can be",
+                "the cost is unknown and not in the sum; for the cost limit it counts as {}, the most that it can be",
                 self.cost
             )
         };
-        (self.times > 0)
-            .then(|| format!("{answers} of the provider did not come to an end, or could not be read; {cost}."))
+        (self.times > 0).then(|| format!("{responses} of the provider could not be read to the end; {cost}."))
     }
 }
 

@@ -131,7 +131,7 @@ pub async fn resume(
         if !ask.as_recorded {
             return Err(ResumeError::Changed { run: opened.run, what: changes.into_sentences() }.into());
         }
-        let note = format!("This run was taken up again with what it was given, though {}.", changes.join());
+        let note = format!("This run was resumed with its recorded inputs, though {}.", changes.join());
         if !subject.notes.contains(&note) {
             subject.notes.push(note);
         }
@@ -145,7 +145,7 @@ pub async fn resume(
     }
     subject.cancel = cancel.with_deadline(subject.settings.timeout.saturating_sub(spent));
     let answers = count_noun(opened.count_responses(), "answer");
-    events.emit(Event::Notice { text: format!("going on with the run {}: {answers} are there already", opened.run) });
+    events.emit(Event::Notice { text: format!("resuming the run {}: {answers} recorded already", opened.run) });
     opened.given.asked.flags = flags.clone();
     let past = build_replay(&opened)?;
     let facts = RunFacts {

@@ -206,11 +206,10 @@ impl JournalIndex {
     pub(super) fn notes(&self) -> Vec<String> {
         let broke_off = match self.broke_off {
             0 => None,
-            1 => Some("The run broke off without an end and was taken up again.".to_owned()),
-            times => Some(format!("The run broke off without an end {times} times and was taken up again.")),
+            1 => Some("The run was interrupted and resumed.".to_owned()),
+            times => Some(format!("The run was interrupted and resumed {times} times.")),
         };
-        let undone =
-            self.undone.iter().map(|why| format!("The run was taken up again after it had ended early: {why}."));
+        let undone = self.undone.iter().map(|why| format!("The run was resumed after it had ended early: {why}."));
         broke_off.into_iter().chain(undone).collect()
     }
 }
