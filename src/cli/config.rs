@@ -133,6 +133,7 @@ fn list(args: &ConfigArgs, console: &Console) -> Result<ExitCode, AppError> {
         out.push_str(&format!("{key:keys$}  {value:values$}  {}\n", strip_line(&origin.to_string())));
     }
     out.push_str(&unset(&resolved));
+    out.push_str("change one: review config set KEY VALUE; the file: review config path\n");
     for name in around.providers.names() {
         out.push_str(&format!("{name} is set (not shown)\n"));
     }

@@ -84,11 +84,11 @@ pub(super) fn run(args: &GuidelinesArgs, console: &Console) -> Result<ExitCode, 
     let (text, syntax) = match &args.what {
         GuidelinesCommand::Explain(GuidelineExplainArgs { file, read }) => {
             let flags = read.shape.overrides();
-            let told = app::explain_guidelines(&read.request(), file, &flags, &around, &never)?;
+            let sources = app::explain_guidelines(&read.request(), file, &flags, &around, &never)?;
             if read.is_json() {
-                (guideline_list::page_json(&told), Syntax::Json)
+                (guideline_list::page_json(&sources), Syntax::Json)
             } else {
-                (guideline_list::page(&told), Syntax::Plain)
+                (guideline_list::page(&sources), Syntax::Plain)
             }
         }
         GuidelinesCommand::List(GuidelineListArgs { read }) => {

@@ -198,8 +198,8 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         return parse_helper::run(&console).unwrap_or_else(|error| report::report(&error, &console));
     }
     if let Some(page) = page_for(&words) {
-        let told = console.write_data(page.as_bytes(), Syntax::Plain);
-        return told.map_or_else(|error| report::report(&error.into(), &console), |()| ExitCode::SUCCESS);
+        let written = console.write_data(page.as_bytes(), Syntax::Plain);
+        return written.map_or_else(|error| report::report(&error.into(), &console), |()| ExitCode::SUCCESS);
     }
     if let Some(shell) = std::env::var_os(completions::VARIABLE) {
         let after = words.into_iter().skip_while(|word| word != "--").skip(1).collect();
@@ -208,12 +208,12 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
-        Err(mut asked) => {
-            suggest_by_meaning(&mut asked);
+        Err(mut error) => {
+            suggest_by_meaning(&mut error);
             // Help and version are output, not errors: clap knows the stream and exit code of each.
-            return match console.print_usage(&asked) {
-                Err(error) => report::report(&error.into(), &console),
-                Ok(()) => u8::try_from(asked.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+            return match console.print_usage(&error) {
+                Err(fault) => report::report(&fault.into(), &console),
+                Ok(()) => u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
             };
         }
     };

@@ -120,11 +120,11 @@ fn preview(args: ReviewArgs, console: &Console) -> Result<ExitCode, AppError> {
     };
     let ended = app::run_command(&cancel, &*sink, GRACE, work);
     progress.finish();
-    let told = ended?;
+    let preview = ended?;
     if as_json {
-        console.write_data(&present::preview::json(&told), Syntax::Json)?;
+        console.write_data(&present::preview::json(&preview), Syntax::Json)?;
     } else {
-        console.write_data(present::preview::terminal(&told, console.width).as_bytes(), Syntax::Plain)?;
+        console.write_data(present::preview::terminal(&preview, console.width).as_bytes(), Syntax::Plain)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -42,7 +42,7 @@ pub enum SettingOrigin {
 impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BuiltIn => f.write_str("built-in default"),
+            Self::BuiltIn => f.write_str("default"),
             Self::User { file, line } | Self::Repository { file, line } => write!(f, "{file}:{line}"),
             Self::Environment { variable } => f.write_str(variable),
             Self::Flag { flag } => f.write_str(flag),

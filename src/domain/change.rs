@@ -224,6 +224,9 @@ pub struct Omission {
     pub unseen: bool,
 }
 
+/// Name of the repository, the target and the head of a patch, which has none of them.
+pub const PATCH_NAME: &str = "(patch)";
+
 impl ChangeSet {
     /// Checks whether a path, as a model spells it, is of a changed file, before or after the change.
     pub fn has_path(&self, spelled: &str) -> bool {
@@ -233,7 +236,7 @@ impl ChangeSet {
 
     /// A change of which nothing is known but its files, as of a patch without a repository.
     pub fn of(files: Vec<FileChange>) -> Self {
-        let unnamed = || "(patch)".to_owned();
+        let unnamed = || PATCH_NAME.to_owned();
         Self {
             repository: unnamed(),
             target: unnamed(),

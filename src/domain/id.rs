@@ -133,11 +133,25 @@ impl CommitId {
         hex.truncate(10);
         hex
     }
+
+    /// Shortens a name that is a whole id, as people read it; any other one stays as it is.
+    pub fn shorten_name(name: &str) -> String {
+        name.parse().map_or_else(|_| name.to_owned(), |id| Self(id).short())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_whole_id_is_shortened() {
+        let whole = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(CommitId::shorten_name(whole), "0123456789");
+        for name in ["main", "0123456", "origin/0123456789abcdef0123456789abcdef01234567"] {
+            assert_eq!(CommitId::shorten_name(name), name);
+        }
+    }
 
     #[test]
     fn an_id_reads_back_as_it_was_written() {

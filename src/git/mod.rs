@@ -110,7 +110,7 @@ pub enum GitError {
     NoTarget { head: String },
     /// The only branch to compare with is the one under review.
     #[error(
-        "{branch} is itself what a change would be compared with; name another with --target ({} reviews its last commit), or review what is not committed with --uncommitted",
+        "{branch} is the branch that changes are compared with; name another with --target ({} reviews its last commit), or review what is not committed with --uncommitted",
         if *has_parent { format!("--target {}", shell_word(&format!("{branch}~1"))) } else { "--commit HEAD".to_owned() }
     )]
     TargetIsHead { branch: String, has_parent: bool },

@@ -1,5 +1,6 @@
 //! From a scope to the commits it means. Main type: [`ResolvedRange`].
 
+use crate::domain::change::PATCH_NAME;
 use crate::domain::id::CommitId;
 use crate::domain::place::WorkspaceAt;
 use crate::domain::request::{PatchSource, ReviewScope};
@@ -121,7 +122,7 @@ pub fn of_pull(
     let mut notices = Vec::new();
     let merge_base = merge_base(repo, (&target, base), (&head_name, head), &mut notices)?;
     if merge_base == head {
-        notices.push(format!("{head_name} has nothing that {target} has not"));
+        notices.push(format!("{head_name} has no commits that are not on {target}"));
     }
     let range = ResolvedRange {
         target,
@@ -201,7 +202,7 @@ fn branch(repo: &Repo, target: Option<&str>, head: Option<&str>) -> Result<Resol
     let mut range = branch_range(repo, target, head)?;
     if range.merge_base == range.head {
         range.notices.push(format!(
-            "{} has nothing that {} has not; --commit {} reviews its last commit, --uncommitted what is not committed",
+            "{} has no commits that are not on {}; --commit {} reviews its last commit, --uncommitted what is not committed",
             range.head_name,
             range.target,
             shell_word(head.unwrap_or("HEAD"))
@@ -380,7 +381,7 @@ fn uncommitted(repo: &Repo, new_at: WorkspaceAt) -> Result<ResolvedRange, GitErr
 
 fn of_patch(source: &PatchSource) -> ResolvedRange {
     ResolvedRange {
-        target: "(patch)".to_owned(),
+        target: PATCH_NAME.to_owned(),
         head_name: match source {
             PatchSource::Stdin => "-".to_owned(),
             PatchSource::File(path) => path.display().to_string(),

@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::domain::change::ChangeSet;
+use crate::domain::change::{ChangeSet, PATCH_NAME};
 use crate::domain::finding::{Anchor, CorrectedField, Finding, FindingCorrection, OriginKind, Severity};
+use crate::domain::id::CommitId;
 use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
@@ -282,9 +283,12 @@ pub(crate) fn size(change: &ChangeSet) -> Vec<String> {
 /// Names the change: `main → feature (3f2a9c1d00)`.
 pub(crate) fn change_names(change: &ChangeSet) -> String {
     let name = head_name(change);
+    if change.target == PATCH_NAME {
+        return name;
+    }
     let id = change.head.map(|id| id.short()).filter(|id| *id != name);
     let id = id.map(|id| format!(" ({id})")).unwrap_or_default();
-    format!("{} → {name}{id}", change.target)
+    format!("{} → {name}{id}", CommitId::shorten_name(&change.target))
 }
 
 /// Names the head: a branch, or the short form of a commit.

@@ -6,6 +6,7 @@ use textwrap::core::display_width;
 use super::columns::align_columns;
 use crate::domain::finding::Severity;
 use crate::domain::forge::PullId;
+use crate::domain::id::CommitId;
 use crate::domain::review::ReviewOutcome;
 use crate::domain::run::Engine;
 use crate::domain::run_record::{RunRecord, SavedRun, StartedRun};
@@ -163,6 +164,7 @@ pub fn json(runs: &[SavedRun]) -> Vec<u8> {
 
 fn change(target: &str, head_name: &str, pull: Option<&PullId>) -> String {
     let pull = pull.map(|pull| format!(" (#{})", pull.number)).unwrap_or_default();
+    let [target, head_name] = [target, head_name].map(CommitId::shorten_name);
     strip_line(&format!("{target} → {head_name}{pull}"))
 }
 

@@ -55,7 +55,7 @@ pub enum StoreError {
     #[error(transparent)]
     BadRecord(#[from] RecordFault),
     /// No run has the id.
-    #[error("no kept run begins with {0:?}: `review list` shows what there is")]
+    #[error("no saved run begins with {0:?}: `review list` shows what there is")]
     Unknown(String),
     /// No run is saved at all.
     #[error("no runs are kept yet: `review` keeps each one it makes")]

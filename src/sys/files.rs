@@ -424,6 +424,9 @@ fn write_special(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Leaves the name of a temporary file out of an error: the user named another one.
 fn without_name(error: &io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::NotFound {
+        return io::Error::new(error.kind(), "its folder does not exist");
+    }
     let cause = error.get_ref().and_then(|inner| inner.source()).map(ToString::to_string);
     cause.map_or_else(|| io::Error::from(error.kind()), |cause| io::Error::new(error.kind(), cause))
 }

@@ -293,7 +293,7 @@ fn the_default_target_is_found_and_said() {
     git_in(&clone, &["checkout", "-q", "-b", "deeper", "--track", "origin/topic"]);
     let (range, _) = ok(&clone, &DEFAULT);
     assert_eq!(range.notices[0], "no --target given: using origin/topic (the branch's upstream)");
-    assert!(range.notices[1].starts_with("deeper has nothing that origin/topic has not"), "{:?}", range.notices);
+    assert!(range.notices[1].starts_with("deeper has no commits that are not on origin/topic"), "{:?}", range.notices);
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn uncommitted_work_is_named_last_and_reviewed_with_all() {
 fn a_branch_without_commits_of_its_own_is_reviewed_by_its_uncommitted_work() {
     let (repo, program) = begun();
     let nothing = program.words("").ended(2);
-    assert!(nothing.stderr.contains("main is itself what a change would be compared with"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("main is the branch that changes are compared with"), "{}", nothing.stderr);
     repo.branch("feature");
     assert!(program.words("--target main").ended(0).text().contains("Nothing to review"));
     repo.write("a.py", DEFECT);

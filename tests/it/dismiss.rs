@@ -278,7 +278,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
         (&["dismiss", &high, "--reason", "x", "--until", "soon"], "write it like 2027-01-31"),
         (&["dismiss", &high, "--reason", "x", "--path", "lib/**"], "does not match a.py"),
         (&["dismiss", &high, "--reason", "x", "--path", "["], "is not valid"),
-        (&["dismiss", &high, "--reason", "x", "--run", "ffffffff"], "no kept run"),
+        (&["dismiss", &high, "--reason", "x", "--run", "ffffffff"], "no saved run"),
         (&["dismiss", &high], "--reason"),
     ] {
         let ran = program.run(args).ended(2);

@@ -343,7 +343,7 @@ fn a_damaged_file_is_refused_and_a_damaged_run_is_passed_over() {
         assert!(ran.stderr.contains(said), "{}", ran.stderr);
     }
     let ran = program.words("--target main --previous nowhere.json").ended(2);
-    assert!(ran.stderr.contains("no kept run and no file"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no saved run and no file"), "{}", ran.stderr);
 }
 
 #[test]

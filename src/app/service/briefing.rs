@@ -57,7 +57,7 @@ pub enum BriefingError {
     App(#[from] AppError),
     /// The change is empty.
     #[error(
-        "there is nothing to review: {head} has nothing that {target} has not; name another target, or uncommitted{}, staged or a range A..B",
+        "there is nothing to review: {head} has no commits that are not on {target}; name another target, or uncommitted{}, staged or a range A..B",
         uncommitted_words(*uncommitted)
     )]
     Nothing { target: String, head: String, uncommitted: usize },

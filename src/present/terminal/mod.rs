@@ -14,7 +14,9 @@ pub(super) use doctor::checkup;
 pub(super) use page::{count_rows, plain};
 
 use super::{PageKind, Presenter, RenderOptions, Syntax, digest};
+use crate::domain::change::PATCH_NAME;
 use crate::domain::finding::{Finding, Prominence, Severity};
+use crate::domain::id::CommitId;
 use crate::domain::prior::is_reference;
 use crate::domain::review::{CoverageState, Review, ReviewOutcome};
 use crate::domain::run::Engine;
@@ -108,8 +110,8 @@ fn clean_line(review: &Review) -> Option<String> {
     }
     let mut parts = vec![match digest::pull(change) {
         Some((name, _)) => name,
-        None if change.repository == PATCH => change.head_name.clone(),
-        None => format!("{}..{}", change.target, digest::head_name(change)),
+        None if change.repository == PATCH_NAME => change.head_name.clone(),
+        None => format!("{}..{}", CommitId::shorten_name(&change.target), digest::head_name(change)),
     }];
     let commits = change.commits.len() + change.commits_omitted;
     parts.extend((commits > 0).then(|| count_noun(commits, "commit")));
@@ -128,14 +130,14 @@ fn clean_line(review: &Review) -> Option<String> {
     Some(format!("No issues in {} ({})", count_noun(digest::count_reviewed(review), "file"), parts.join(", ")))
 }
 
-/// The repository's name in a change that is a patch.
-const PATCH: &str = "(patch)";
-
 /// Returns the commands for the findings; none for a patch, which no command knows the files of.
 fn next_steps<'r>(review: &'r Review, options: &RenderOptions) -> NextSteps<'r> {
     let id = review.id.to_string();
     let run = if options.names_run { format!(" --run {}", id.get(..8).unwrap_or(&id)) } else { String::new() };
-    NextSteps { ids: finding::ShortIds::of(&review.findings), run: (review.change.repository != PATCH).then_some(run) }
+    NextSteps {
+        ids: finding::ShortIds::of(&review.findings),
+        run: (review.change.repository != PATCH_NAME).then_some(run),
+    }
 }
 
 fn head(page: &mut TerminalPage<'_>, review: &Review) {

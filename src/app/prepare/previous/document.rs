@@ -38,7 +38,7 @@ struct PriorFindingRecord {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PriorError {
     #[error(
-        "--previous {0:?}: there is no kept run and no file of that name; `review list` shows the runs, `none` compares with nothing"
+        "--previous {0:?}: there is no saved run and no file of that name; `review list` shows the runs, `none` compares with nothing"
     )]
     Nothing(String),
     /// It is a file of something else, or damaged.

@@ -58,7 +58,7 @@ fn a_later_layer_wins() {
         let origin = resolved.origins.iter().find(|(name, _, _)| *name == "min_severity").unwrap().2.to_string();
         (resolved.settings.min_severity.map_or("none", Severity::word), origin)
     };
-    assert_eq!(floor(&sources), ("none", "built-in default".to_owned()));
+    assert_eq!(floor(&sources), ("none", "default".to_owned()));
     sources.user = Some(document("config.toml", "min_severity = \"nit\"\n"));
     assert_eq!(floor(&sources), ("nit", "config.toml:1".to_owned()));
     sources.repository = Some(document(".review.toml", "\nmin_severity = \"Medium\"\n"));
