@@ -91,7 +91,8 @@ fn precompute_proofs<'h>(
     let (Some(language), Some(_)) = (file.language, hits.peek()) else { return Ok(()) };
     let tree = if side == DiffSide::Old { input.old } else { input.new };
     let text = read_text(tree, file.path_at(side))?.filter(|text| text.text().len() <= LARGEST);
-    let (Some(text), Some(grammar)) = (text, Grammar::of(language)) else { return Ok(()) };
+    let Some(text) = text else { return Ok(()) };
+    let Some(grammar) = Grammar::of_text(language, text.text()) else { return Ok(()) };
     // A text that failed to parse once is not tried again for each match.
     match input.trees.parse(grammar, text.text(), &ParseLimits::new(input.cancel, PATIENCE)) {
         Err(ParseFailure::Stopped(stopped)) => return Err(stopped),

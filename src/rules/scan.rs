@@ -88,9 +88,8 @@ fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
             looked.hits.extend(hits.into_iter().take(MOST_MATCHES).map(|hit| (rule, hit)));
         }
     }
-    let Some(grammar) = look.language.and_then(Grammar::of).filter(|_| !is_markup(look.subject.text)) else {
-        return Ok(looked);
-    };
+    let grammar = look.language.and_then(|language| Grammar::of_text(language, look.subject.text.text()));
+    let Some(grammar) = grammar.filter(|_| !is_markup(look.subject.text)) else { return Ok(looked) };
     let unparsable = unparsable(look.subject.text);
     // Checks that compare both sides parse the text too, even if no rule of a pack can match. A text that is too large is never parsed,
     // so the test of the grammar's limits is skipped for it.
@@ -279,9 +278,8 @@ pub(super) fn scopes_of(
     trees: &TreeCache,
     cancel: &Cancel,
 ) -> Result<Vec<CodeScope>, CancelReason> {
-    let Some(grammar) = language.and_then(Grammar::of).filter(|_| unparsable(text).is_none()) else {
-        return Ok(Vec::new());
-    };
+    let grammar = language.and_then(|language| Grammar::of_text(language, text.text()));
+    let Some(grammar) = grammar.filter(|_| unparsable(text).is_none()) else { return Ok(Vec::new()) };
     let watch = ParseLimits::new(cancel, PATIENCE);
     match trees.parse(grammar, text.text(), &watch).and_then(|tree| tree.scopes(&watch)) {
         Ok(scopes) => Ok(scopes),

@@ -1,8 +1,10 @@
 //! Languages, and the limits within which a text is parsed. Main types: [`Grammar`], [`ParseLimits`].
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use ast_grep_language::SupportLang;
+use regex::Regex;
 
 use crate::sys::cancel::{Cancel, CancelReason};
 
@@ -60,7 +62,22 @@ impl Grammar {
     pub fn of(language: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|grammar| grammar.word() == language)
     }
+
+    /// Returns the grammar of a text in a language: a header whose name says C may be C++.
+    pub fn of_text(language: &str, text: &str) -> Option<Self> {
+        let grammar = Self::of(language)?;
+        let is_cpp = || CPP.as_ref().is_some_and(|pattern| pattern.is_match(text));
+        Some(if grammar == Self::C && is_cpp() { Self::Cpp } else { grammar })
+    }
 }
+
+/// Code that C does not have.
+static CPP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let heads =
+        r"namespace\s+[\w:]*\s*\{|class\s+[\w\s]+[:{;]|template\s*<|(?:public|private|protected)\s*:|enum\s+class\s";
+    let uses = r"using\s+(?:namespace\s|\w+\s*=)|#\s*include\s*<[a-z_]+>";
+    Regex::new(&format!(r"(?m)^[ \t]*(?:{heads}|{uses})|\bstd::\w|\)\s*(?:const\s+)?(?:noexcept|override)\b")).ok()
+});
 
 /// Limits on parsing and matching one text: time and cancellation.
 #[derive(Debug, Clone)]
@@ -113,4 +130,36 @@ pub enum ParseFailure {
     /// The parser returned nothing.
     #[error("the parser could not read it")]
     NoTree,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_with_code_of_cpp_is_cpp() {
+        for text in [
+            "#pragma once\n\nnamespace a\n{\n\tstruct B { int c(); };\n}\n",
+            "class A final : public B {\n};\n",
+            "class A;\n",
+            "template <typename T> struct A { T b; };\n",
+            "struct A {\nprivate:\n    int b;\n};\n",
+            "enum class A : u8 { b };\n",
+            "#include <vector>\n",
+            "using A = int;\n",
+            "inline std::size_t a();\n",
+            "struct A : B {\n    void c() const override;\n};\n",
+        ] {
+            assert_eq!(Grammar::of_text("c", text), Some(Grammar::Cpp), "{text}");
+        }
+        for text in [
+            "#include <stdio.h>\n#ifdef __cplusplus\nextern \"C\" {\n#endif\nint a(void);\n",
+            "/* The class of a device is\n * what std says,\n   and its namespace is another.\n */\nint class = 1;\n",
+            "switch (a) {\ndefault: b();\n}\nint public, template;\n",
+        ] {
+            assert_eq!(Grammar::of_text("c", text), Some(Grammar::C), "{text}");
+        }
+        assert_eq!(Grammar::of_text("java", "class A {\n}\n"), Some(Grammar::Java));
+        assert_eq!(Grammar::of_text("ruby", "class A;\n"), None);
+    }
 }

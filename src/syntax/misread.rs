@@ -77,15 +77,51 @@ fn each_node<T>(
 }
 
 /// Returns lines that the parser gave up: an error over several lines in a shell script, elsewhere one that extends to the end of the
-/// text. In C, where a macro is enough for that, such a file would never be reviewed in full.
-fn given_up_lines(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Option<MisreadLines> {
+/// text. In C, where a macro is enough for that, such a file would never be reviewed in full: of the error's lines, those of whole
+/// statements and definitions were read, as they are beside every other error.
+fn given_up_lines(node: &Node<'_>, grammar: Grammar, text: &[u8]) -> Vec<MisreadLines> {
+    const WHY: &str = "the parser found no end of what begins there";
     let (first, last) = (node.start_position().row, node.end_position().row);
     if !node.is_error() || last == first {
-        return None;
+        return Vec::new();
     }
     let is_rest = || text[node.end_byte().min(text.len())..].trim_ascii().is_empty();
-    (grammar == Grammar::Bash || is_rest())
-        .then(|| misread(first, last, "the parser found no end of what begins there"))
+    if grammar != Grammar::Bash && !is_rest() {
+        return Vec::new();
+    }
+    let rows = if matches!(grammar, Grammar::C | Grammar::Cpp) { unread_rows(node, text) } else { vec![(first, last)] };
+    rows.into_iter().map(|(first, last)| misread(first, last, WHY)).collect()
+}
+
+/// Returns the runs of rows of an error that are in no whole statement or definition, without blank rows at their ends.
+fn unread_rows(node: &Node<'_>, text: &[u8]) -> Vec<(usize, usize)> {
+    let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+    let is_blank = |row: &usize| lines.get(*row).is_none_or(|line| line.trim_ascii().is_empty());
+    let run = |from: usize, end: usize| {
+        let first = (from..end).find(|row| !is_blank(row))?;
+        let last = (first..end).rfind(|row| !is_blank(row))?;
+        Some((first, last))
+    };
+    let mut unread = Vec::new();
+    let mut next = node.start_position().row;
+    let mut cursor = node.walk();
+    for child in node.children(&mut cursor).filter(is_whole_construct) {
+        let (start, end) = (child.start_position().row, child.end_position());
+        unread.extend(run(next, start));
+        // A directive ends where the next line begins.
+        next = next.max(if end.column == 0 { end.row } else { end.row + 1 });
+    }
+    unread.extend(run(next, node.end_position().row + 1));
+    unread
+}
+
+/// Checks for a statement, a definition, a directive or a comment of C or C++.
+fn is_whole_construct(node: &Node<'_>) -> bool {
+    const ENDS: [&str; 4] = ["_statement", "_definition", "declaration", "_specifier"];
+    let kind = node.kind();
+    let is_code = ENDS.iter().any(|end| kind.ends_with(end)) && node.named_child_count() > 0;
+    let is_directive = kind.starts_with("preproc_") && kind != "preproc_defined";
+    is_code || is_directive || kind == "linkage_specification" || kind == "comment"
 }
 
 /// Returns lines whose characters a compiler reads differently than they are written: a comment here is code there.
@@ -302,6 +338,17 @@ mod tests {
             );
         }
         assert_eq!(misread_lines(Grammar::Bash, "a=(1 2\n3)\necho )\nb\n"), []);
+    }
+
+    #[test]
+    fn whole_functions_after_what_the_grammar_of_c_does_not_know_are_read() {
+        let branches =
+            "#if defined(A)\n    {\n        { f(), },\n    },\n#else\n    {\n        { g(), },\n    },\n#endif\n";
+        let text = format!("int a();\nstatic F fs[] = {{\n{branches}}};\n\nint run(int x) {{\n    return x;\n}}\n");
+        assert_eq!(misread_lines(Grammar::Cpp, &text), [(2, 8)]);
+        // What begins there may be a text, and the function in it is none.
+        let text = "int a();\nint b = f(R\"x(\n)y\";\nint run(int x) {\n    return x;\n}\n";
+        assert_eq!(misread_lines(Grammar::Cpp, text).first(), Some(&(2, 6)));
     }
 
     #[test]

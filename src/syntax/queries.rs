@@ -39,7 +39,7 @@ const NAMING: &[&str] = &[
 
 /// Counts the syntax errors of `text`; `None` if the language has no grammar here, or parsing took too long. Parsed once per `trees`.
 pub fn error_count(language: &str, text: &str, trees: &TreeCache) -> Option<usize> {
-    let grammar = Grammar::of(language)?;
+    let grammar = Grammar::of_text(language, text)?;
     let count = || {
         let cancel = Cancel::never();
         let tree = trees.parse(grammar, text, &ParseLimits::new(&cancel, QUESTION)).ok()?;
@@ -72,7 +72,7 @@ fn cached_symbols(
     cancel: &Cancel,
     outline: bool,
 ) -> Option<Arc<Symbols>> {
-    let grammar = Grammar::of(language)?;
+    let grammar = Grammar::of_text(language, text)?;
     if text.len() > LARGEST || !symbols::are_known(grammar) {
         return None;
     }
@@ -87,7 +87,7 @@ fn cached_symbols(
 /// Returns the name of the innermost function or type around `line` (1-indexed); `None` at the top level of a file, or without a grammar.
 /// The text is parsed once per `trees`.
 pub fn enclosing_symbol(language: &str, text: &str, line: u32, trees: &TreeCache) -> Option<String> {
-    let grammar = Grammar::of(language)?;
+    let grammar = Grammar::of_text(language, text)?;
     let row = usize::try_from(line.checked_sub(1)?).ok()?;
     let answer = || {
         let cancel = Cancel::never();

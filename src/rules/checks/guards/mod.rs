@@ -162,6 +162,7 @@ fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<GuardCandidate,
     let Some(grammar) = grammar_of(file) else { return Ok(None) };
     let Some(old) = read(sides.old, file, DiffSide::Old)? else { return Ok(None) };
     let Some(new) = read(sides.new, file, DiffSide::New)? else { return Ok(None) };
+    let grammar = file.language.and_then(|language| Grammar::of_text(language, new.text())).unwrap_or(grammar);
     Ok(has_fewer_guard_words(file, &old, &new).then_some((grammar, old, new)))
 }
 
