@@ -42,7 +42,7 @@ impl Check for InvisibleCharacter {
         let prose = is_prose || is_translation(subject, &extension);
         // Translations, test inputs and bundles contain such characters legitimately.
         let is_bundle = is_bundle(subject);
-        let table = matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml");
+        let table = matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml" | "svg");
         let data = is_bundle || is_test || table || !is_code;
         let ends_lines = is_code && !prose && !is_bundle && !table;
         for (number, line) in subject.text.all_lines() {
@@ -306,6 +306,8 @@ fn is_translation(subject: &RuleTarget<'_>, extension: &str) -> bool {
         || named(b"lang/")
         || named(b"translations")
         || named(b"messages")
+        // Android's resources of a language.
+        || named(b"/values-")
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ impl SecretContext {
             ])
             // What looks like a token in a lock file is the digest of a package.
             || [".dist", ".lock", ".tpl", ".snap", ".har", ".http", ".rest"].iter().any(|end| name.ends_with(end))
-            || part(&["docs", "t", "integration"])
+            || part(&["docs", "t", "integration", ".yarn"])
         {
             Self::Shown
         } else if part(&[".github", ".circleci", ".ci", "ci", "dev", "local", ".devcontainer", ".vscode"])
@@ -125,6 +125,29 @@ fn is_literal_block(subject: &RuleTarget<'_>, line: u32) -> bool {
     false
 }
 
+/// Maximum number of lines of a private key.
+const KEY_LINES: u32 = 80;
+
+/// Checks whether the private key that a line is part of is named as one that was made for tests.
+fn is_named_fake(subject: &RuleTarget<'_>, line: u32) -> bool {
+    const NAMES: [&str; 3] = ["fake", "dummy", "mock"];
+    let begins = |at: &u32| subject.text.line(*at).is_some_and(|line| line.contains("-----BEGIN"));
+    let Some(first) = (line.saturating_sub(KEY_LINES).max(1)..=line).rev().find(begins) else { return false };
+    let name = subject.text.line(first).and_then(|line| line.split("-----BEGIN").next()).unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    NAMES.iter().any(|word| name.contains(word))
+}
+
+/// Checks whether a line is the key of a search that the pages of a site have (Algolia's `DocSearch`), by the keys beside it.
+fn is_search_key(subject: &RuleTarget<'_>, line: u32) -> bool {
+    let is = |at: u32, name: &str| {
+        let text = subject.text.line(at).unwrap_or_default().trim_start().trim_start_matches(['"', '\'']);
+        text.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
+    };
+    let beside = |name: &str| (line.saturating_sub(4).max(1)..=line + 4).any(|at| is(at, name));
+    is(line, "apiKey") && beside("appId") && beside("indexName")
+}
+
 /// Checks whether the only secret of a line is named as one that every visitor of a page sees.
 fn is_public_key_name(line: &str) -> bool {
     let mut parts = line.split(MASK_PREFIX);
@@ -150,6 +173,10 @@ impl Check for SecretAdded {
         let used = SecretContext::of(subject);
         // The web configuration of Firebase is public by design.
         let is_web = memchr::memmem::find(text.text().as_bytes(), b"authDomain").is_some();
+        // An example of another service with the same interface: the id of a key of AWS has a format of its own.
+        let is_other = used == SecretContext::Shown
+            && memchr::memmem::find(text.text().as_bytes(), format!("{MASK_PREFIX}aws-access-key]").as_bytes())
+                .is_none();
         // A secret that is repeated needs to be revoked once.
         let mut seen = HashSet::new();
         let mut is_new = |hit: &RuleMatch| !hit.key.starts_with(MASK_PREFIX) || seen.insert(hit.key.clone());
@@ -157,8 +184,13 @@ impl Check for SecretAdded {
         for (number, line) in text.all_lines() {
             let kind = kind_on_line(line).filter(|_| text.is_masked(LineRange::line(number)));
             let kind = kind.filter(|kind| used.grade(kind).is_some() && !(is_web && *kind == "google-api-key"));
-            let is_shown =
-                |kind: &str| is_example(line, kind) || (LOOSE.contains(&kind) && is_literal_block(subject, number));
+            let kind = kind.filter(|kind| !(is_other && *kind == "aws-secret-key"));
+            let is_shown = |kind: &str| {
+                is_example(line, kind)
+                    || (LOOSE.contains(&kind) && is_literal_block(subject, number))
+                    || (kind == "private-key" && is_named_fake(subject, number))
+                    || (kind == "assigned-secret" && is_search_key(subject, number))
+            };
             let Some(kind) = kind.filter(|kind| !is_shown(kind)) else { continue };
             // A key block is masked line by line and is one secret.
             if let Some((lines, last)) = &mut block
@@ -328,6 +360,29 @@ mod tests {
         );
         let web = format!("init({{\n  apiKey: '{key}',\n  authDomain: 'a.firebaseapp.com',\n}});\n");
         assert_eq!(told("src/a.js", &web), []);
+    }
+
+    #[test]
+    fn keys_of_searches_and_keys_that_are_called_fake_are_no_secrets() {
+        let search =
+            |name: &str| format!("algolia: {{\n  appId: 'A',\n  apiKey: '{}',\n  {name}: 'docs',\n}},\n", noise(3, 32));
+        assert_eq!(told("src/a.config.js", &search("indexName")), []);
+        assert_eq!(told("src/a.config.js", &search("other")).len(), 1);
+        let block = |name: &str| {
+            let lines: String = (0..40).map(|at| format!("{}\n", noise(at, 39).repeat(2))).collect();
+            format!("const {name}: &str = \"-----BEGIN PRIVATE KEY-----\n{lines}-----END PRIVATE KEY-----\n\";\n")
+        };
+        assert_eq!(told("src/a.rs", &block("TEST_FAKE_KEY_0")), []);
+        assert_eq!(told("src/a.rs", &block("KEY_0")).len(), 1);
+    }
+
+    #[test]
+    fn a_secret_key_in_a_manual_is_one_of_aws_only_with_its_id() {
+        let secret = format!("\"SecretAccessKey\": \"{}\",\n", noise(2, 40));
+        assert_eq!(told("docs/gateway.md", &secret), []);
+        let id = format!("\"AccessKeyId\": \"{}\",\n", ["AK", "IA", "Z7QXB2WDLM4RT6VN"].concat());
+        assert_eq!(told("docs/gateway.md", &format!("{secret}{id}")).len(), 1);
+        assert_eq!(told("src/a.py", &secret).len(), 1);
     }
 
     #[test]

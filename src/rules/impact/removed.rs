@@ -253,13 +253,18 @@ fn owner_lacks_member(
     Ok(true)
 }
 
+/// Checks for a text that the rules of a linter are tried on, which never runs.
+fn is_lint_example(path: &RepoPath) -> bool {
+    path.as_bytes().split(|byte| *byte == b'/').any(|part| part == b".semgrep")
+}
+
 fn remaining_uses(
     ground: &ImpactContext<'_>,
     names: &ChangedNames<'_>,
     home: &DefinitionSite,
 ) -> Result<BTreeMap<RepoPath, Vec<ResolvedUse>>, CancelReason> {
     let mut left = BTreeMap::new();
-    for path in &names.user_files(home)?.unwrap_or_default() {
+    for path in names.user_files(home)?.unwrap_or_default().iter().filter(|path| !is_lint_example(path)) {
         if let Some(symbols) = ground.symbols(path)? {
             let found = resolve::resolve_uses(ground, path, &symbols, home)?;
             if !found.is_empty() {

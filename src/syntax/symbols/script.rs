@@ -29,6 +29,8 @@ pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: Symbol
         "arrow_function" | "function_expression" | "class_static_block" | "statement_block" => {
             return Some(around.inside_function());
         }
+        // What is listed in the type of a member is not a member.
+        "object_type" if around.owner.is_some() => return Some(around.inside_function()),
         "class_declaration" | "abstract_class_declaration" | "interface_declaration" => {
             return class(seer, node, around);
         }
