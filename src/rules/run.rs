@@ -312,7 +312,7 @@ mod tests {
         let change = SyntheticChange::default().was(&name, old).now(&name, new);
         let told = change.review().claims;
         let whole = change.review_with(&Packs::built_in().unwrap().with_all_lines(true)).claims;
-        let places = |claims: &[Claim]| claims.iter().map(|claim| format!("{:?}", claim)).collect::<Vec<_>>();
+        let places = |claims: &[Claim]| claims.iter().map(|claim| format!("{claim:?}")).collect::<Vec<_>>();
         assert_eq!(places(&told), places(&whole), "{path}\n{old}\n---\n{new}");
         told.len()
     }

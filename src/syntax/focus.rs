@@ -33,21 +33,32 @@ impl ScanFocus {
 
     /// Checks whether a line from `first` to `last` changed, or the change is between two of them.
     pub fn affects(&self, first: u32, last: u32) -> bool {
-        let (first, last) = (2 * u64::from(first), 2 * u64::from(last));
-        let from = self.spans.partition_point(|span| span.1 < first);
-        self.spans.get(from).is_some_and(|span| span.0 <= last)
+        self.is_within(2 * u64::from(first), 2 * u64::from(last))
     }
 
-    /// Checks whether nothing in a function or type can be a match that the change made.
+    /// Checks whether nothing in a function or type can be a match that the change made. What was deleted after its last line may have been
+    /// a part of it.
     pub(super) fn skips(&self, node: &Node<'_>) -> bool {
-        self.skips_scopes && name_node(node).is_some()
+        let (first, last) = lines(node);
+        self.skips_scopes && name_node(node).is_some() && !self.is_within(2 * u64::from(first), 2 * u64::from(last) + 1)
     }
 
     /// Checks whether the change affects the lines of a node.
     pub(super) fn affects_node(&self, node: &Node<'_>) -> bool {
-        let line = |row: usize| u32::try_from(row).unwrap_or(u32::MAX - 1) + 1;
-        self.affects(line(node.start_position().row), line(node.end_position().row))
+        let (first, last) = lines(node);
+        self.affects(first, last)
     }
+
+    fn is_within(&self, first: u64, last: u64) -> bool {
+        let from = self.spans.partition_point(|span| span.1 < first);
+        self.spans.get(from).is_some_and(|span| span.0 <= last)
+    }
+}
+
+/// Returns the first and the last line of a node.
+fn lines(node: &Node<'_>) -> (u32, u32) {
+    let line = |row: usize| u32::try_from(row).unwrap_or(u32::MAX - 1) + 1;
+    (line(node.start_position().row), line(node.end_position().row))
 }
 
 #[cfg(test)]

@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(told("src/a.config.js", &search("indexName")), []);
         assert_eq!(told("src/a.config.js", &search("other")).len(), 1);
         let block = |name: &str| {
-            let lines: String = (0..40).map(|at| format!("{}\n", noise(at, 39).repeat(2))).collect();
+            let lines: String = (0..40).map(|at| noise(at, 39).repeat(2) + "\n").collect();
             format!("const {name}: &str = \"-----BEGIN PRIVATE KEY-----\n{lines}-----END PRIVATE KEY-----\n\";\n")
         };
         assert_eq!(told("src/a.rs", &block("TEST_FAKE_KEY_0")), []);
