@@ -384,6 +384,20 @@ fn folders_come_and_go() {
 }
 
 #[test]
+fn of_two_folders_around_a_file_the_inner_one_lists_it() {
+    let (repo, program, file) = reviewed();
+    let inner = repo.root().join("sub");
+    repo.write("sub/c.py", CODE).commit("more");
+    program.words("--target main --no-model --hints").ended(0);
+    let mut editor = Editor::open(&program, "", &[repo.root(), &inner], &pulling());
+    let all = editor.request("workspace/diagnostic", json!({ "previousResultIds": [] }));
+    let mut listed: Vec<&str> = all["items"].as_array().unwrap().iter().filter_map(|one| one["uri"].as_str()).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, [uri(&file), uri(&inner.join("c.py"))]);
+    assert_eq!(editor.close(), Some(0));
+}
+
+#[test]
 fn nonsense_is_answered_by_the_codes_of_the_protocol() {
     let (repo, program, file) = reviewed();
     let mut editor = Editor::start(&program, "--stdio --clientProcessId=1");
