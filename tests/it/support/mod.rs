@@ -14,6 +14,7 @@ pub mod github;
 pub mod looks;
 pub mod lsp;
 pub mod mcp;
+mod memory;
 pub mod model;
 pub mod posting;
 mod program;

@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
+use super::memory::temporary_folder;
+
 /// The program with a home folder of its own, removed when dropped.
 pub struct Program {
     home: tempfile::TempDir,
@@ -27,7 +29,7 @@ pub struct Ran {
 impl Program {
     /// To be run in `folder`.
     pub fn in_folder(folder: &Path) -> Self {
-        let home = tempfile::tempdir().expect("a home folder");
+        let home = temporary_folder();
         Self { home, folder: folder.to_owned(), environment: Vec::new() }
     }
 

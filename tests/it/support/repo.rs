@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
+use super::memory::temporary_folder;
+
 /// A repository that is removed when dropped. Names, dates and settings are fixed, so that ids are the same on every machine.
 pub struct TestRepo {
     folder: tempfile::TempDir,
@@ -184,7 +186,7 @@ impl TestRepo {
 
     /// A folder without a repository in it.
     pub fn folder_only() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = temporary_folder();
         let root = folder.path().canonicalize().expect("the temporary folder").join("project");
         std::fs::create_dir(&root).expect("the project folder");
         Self { folder, root }
