@@ -65,7 +65,7 @@ struct BaseQuery<'a> {
     /// The rules whose match positions in a file are needed.
     own: HashMap<usize, HashSet<RuleRef>>,
     /// The base lines of matches at the head that begin on an unchanged line.
-    kept: HashSet<(usize, RuleRef, u32)>,
+    head_places: HashSet<(usize, RuleRef, u32)>,
 }
 
 impl<'a> BaseQuery<'a> {
@@ -79,8 +79,8 @@ impl<'a> BaseQuery<'a> {
                 own.entry(head.file).or_default().insert(head.rule);
             }
         }
-        let kept = heads.iter().filter_map(|head| Some((head.file, head.rule, head.was_at?))).collect();
-        Self { words: RareWords::of(known.iter().copied()), known, own, kept }
+        let head_places = heads.iter().filter_map(|head| Some((head.file, head.rule, head.was_at?))).collect();
+        Self { words: RareWords::of(known.iter().copied()), known, own, head_places }
     }
 }
 
@@ -160,8 +160,8 @@ fn search_file(
             held.places.push((rule, hit.at.start()));
         }
         // A match that the change did not affect counts only if that at the same place of the head does.
-        let counts =
-            focus.affects(hit.lines.start(), hit.lines.end()) || sought.kept.contains(&(at, rule, hit.at.start()));
+        let counts = focus.affects(hit.lines.start(), hit.lines.end())
+            || sought.head_places.contains(&(at, rule, hit.at.start()));
         if counts && sought.known.contains(&(rule, hit.key.as_str())) {
             held.keys.push((rule, hit.key));
         }
