@@ -421,15 +421,15 @@ mod broken_off {
 
     use super::*;
 
-    /// A model that answers one request and hangs at the next, once.
-    fn hanging(name: &str) -> Server {
+    /// A model that hangs at one turn of the second review, once.
+    fn hanging(name: &str, turn: u32) -> Server {
         let finish =
             json!({ "name": "finish_review", "input": { "summary": "Read.", "no_findings_reason": "It was read." } });
         let read = json!({ "name": "list_files", "input": { "path": "." } });
         let begin = json!({ "when": { "turn": 0 }, "say": { "calls": [read] }, "reuse": true });
-        let hang = json!({ "when": { "turn": 1, "user_contains": ["a1.py"] }, "say": { "fault": "hang" } });
+        let hang = json!({ "when": { "turn": turn, "user_contains": ["a1.py"] }, "say": { "fault": "hang" } });
         let end = json!({ "when": { "turn": 1 }, "say": { "calls": [finish] }, "reuse": true });
-        Server::start(session(name, &[begin, hang, end]), Options { wire: Some(Wire::Messages), ..Options::default() })
+        Server::start(session(name, &[hang, begin, end]), Options { wire: Some(Wire::Messages), ..Options::default() })
     }
 
     fn started(program: &Program, words: &str) -> Child {
@@ -440,7 +440,7 @@ mod broken_off {
     #[test]
     fn an_interrupt_keeps_what_was_found_and_names_what_was_not_begun() {
         let repo = repository(&["a", "b", "c"]);
-        let server = hanging("batch_interrupted");
+        let server = hanging("batch_interrupted", 1);
         let program = talking(repo.root(), &server);
         let child = started(&program, "");
         server.wait_for(4);
@@ -465,7 +465,7 @@ mod broken_off {
     #[test]
     fn a_batch_that_was_killed_goes_on_where_it_was() {
         let repo = repository(&["a", "b", "c"]);
-        let server = hanging("batch_killed");
+        let server = hanging("batch_killed", 1);
         let program = talking(repo.root(), &server);
         let mut child = started(&program, "");
         server.wait_for(4);
@@ -476,5 +476,30 @@ mod broken_off {
         let sources: Vec<&str> = found.values().map(|(_, source, _)| source.as_str()).collect();
         assert_eq!(sources, ["unchanged", "resumed", "reviewed"], "{index}");
         assert_eq!(server.raw().len(), 4 + 1 + 2);
+    }
+
+    #[test]
+    fn a_run_that_was_killed_before_its_inputs_were_written_is_reviewed_anew() {
+        let repo = repository(&["a", "b", "c"]);
+        let server = hanging("batch_killed_at_start", 0);
+        let program = talking(repo.root(), &server);
+        let mut child = started(&program, "");
+        server.wait_for(3);
+        child.kill().expect("it is killed");
+        Ran::wait(child);
+        // What is left of one that was killed a moment after its start record.
+        let folder = program.kept().into_iter().find(|run| !run.join("review.json").exists()).expect("one was killed");
+        for file in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if file.file_name().is_none_or(|name| name != "begun.json") {
+                std::fs::remove_file(file).unwrap();
+            }
+        }
+        let ran = Ran::wait(started(&program, "--resume")).ended(0);
+        let index = ran.json();
+        let found = rows(&index);
+        let sources: Vec<&str> = found.values().map(|(_, source, _)| source.as_str()).collect();
+        assert_eq!(sources, ["unchanged", "reviewed", "reviewed"], "{index}");
+        assert!(ran.stderr.contains("b: reviewed anew, because the run"), "{}", ran.stderr);
+        assert_eq!(server.raw().len(), 3 + 2 + 2);
     }
 }

@@ -18,7 +18,7 @@ use crate::app::prepare::instructions::TrustLevel;
 use crate::app::prepare::pull::{self, FetchedPull};
 use crate::app::review::deliver::{DeliveredReview, OutputFile, write_outputs};
 use crate::app::review::job::{KnownInputs, ReviewJob, review_with};
-use crate::app::review::resume::{ResumeError, ResumeRequest, resume};
+use crate::app::review::resume::{ResumeRequest, reason_to_review_anew, resume};
 use crate::config::{Flags, Settings};
 use crate::domain::batch::{
     BatchEntry, BatchEvent, BatchEventSink, BatchOutcome, BatchSavings, ReviewSource, SpentTokens,
@@ -389,9 +389,9 @@ impl BatchRun {
             let resumed = resume(ask, ready, self.around.clone(), Arc::clone(&sink), self.limited.clone());
             match Box::pin(resumed).await {
                 Ok(resumed) => return Ok((resumed.delivered, ReviewSource::Resumed)),
-                Err(error) => match error.of_use_case::<ResumeError>() {
+                Err(error) => match reason_to_review_anew(&error) {
                     Some(why) => {
-                        let text = format!("{}: reviewed anew, because {}", item.name, strip_line(&why.to_string()));
+                        let text = format!("{}: reviewed anew, because {}", item.name, strip_line(&why));
                         self.events.emit_batch(BatchEvent::Whole(Event::Notice { text }));
                     }
                     None => return Err(error),

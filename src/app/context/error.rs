@@ -14,6 +14,7 @@ use crate::rules::{RuleError, ScannerReportError};
 use crate::store::StoreError;
 use crate::sys::blocking::BlockingFailure;
 use crate::sys::cancel::CancelReason;
+use crate::sys::database::DatabaseError;
 use crate::sys::files::FileError;
 use crate::sys::process::ProcessError;
 use crate::sys::repo_error::RepoError;
@@ -114,8 +115,17 @@ pub trait UseCaseError: std::error::Error + Send + Sync + 'static {
 impl UseCaseError for ConfigError {}
 impl UseCaseError for RuleError {}
 impl UseCaseError for ScannerReportError {}
-impl UseCaseError for StoreError {}
 impl UseCaseError for TableError {}
+
+impl UseCaseError for StoreError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            // Another process ends, a database comes back.
+            Self::Database(DatabaseError::Away { .. }) | Self::Busy(_) | Self::Lost(_) => 3,
+            _ => 2,
+        }
+    }
+}
 
 impl<E: UseCaseError> From<E> for AppError {
     fn from(error: E) -> Self {

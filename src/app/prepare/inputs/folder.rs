@@ -71,7 +71,11 @@ pub(crate) enum RunInputsError {
     Nothing(RunId),
 }
 
-impl UseCaseError for RunInputsError {}
+impl UseCaseError for RunInputsError {
+    fn exit_code(&self) -> u8 {
+        if let Self::Store(error) = self { error.exit_code() } else { 2 }
+    }
+}
 
 /// Writes the inputs of a run before its engine begins. While the returned lock is held, the run counts as running.
 pub(in crate::app) fn save(

@@ -1,6 +1,7 @@
 //! Errors of resuming a run. Main type: [`ResumeError`].
 
-use crate::app::context::error::UseCaseError;
+use crate::app::context::error::{AppError, UseCaseError};
+use crate::app::prepare::inputs::RunInputsError;
 use crate::domain::run::RunId;
 use crate::domain::text::count_noun;
 use crate::review::{JournalError, JournalReplayError};
@@ -91,6 +92,19 @@ pub enum ResumeError {
 }
 
 impl UseCaseError for ResumeError {}
+
+/// Returns why this run can never be resumed, if that is the error: nothing was paid for and nothing was written, so its change may
+/// be reviewed anew.
+pub(in crate::app) fn reason_to_review_anew(error: &AppError) -> Option<String> {
+    if let Some(refused) = error.of_use_case::<ResumeError>() {
+        return Some(refused.to_string());
+    }
+    match error.of_use_case::<RunInputsError>() {
+        // The store may be readable the next time.
+        Some(RunInputsError::Store(_)) | None => None,
+        Some(unusable) => Some(unusable.to_string()),
+    }
+}
 
 fn join_differences(what: &[String]) -> String {
     let mut told: Vec<String> = what.iter().take(TOLD).cloned().collect();

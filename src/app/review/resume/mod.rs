@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use error::ResumeError;
+pub(in crate::app) use error::reason_to_review_anew;
 pub(in crate::app) use record::RecordedRun;
 
 use super::deliver::{DeliveredReview, OutputFile};
