@@ -2,7 +2,7 @@
 //!
 //! A run without a review is reported as `review-run/1`: `id`, `state` (`running`, `failed`, `interrupted`), `started_at`; while it runs
 //! `stage`, `done` and `of`, `turn` and `turns_at_most`, `input_tokens`, `total` and `bySeverity` of the findings so far, `doing` (one
-//! line) and `warnings`; after a failure `message` and `exit_code`. Unknown values are null.
+//! line), `markdown` (the review so far, for people) and `warnings`; after a failure `message` and `exit_code`. Unknown values are null.
 
 use std::collections::BTreeSet;
 
@@ -128,10 +128,10 @@ fn uri(id: RunId) -> String {
 
 fn read(service: &Service, uri: &str) -> Option<Result<ResourceText, ReadFault>> {
     let rest = uri.strip_prefix(SCHEME)?;
-    let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+    let (path, query) = split_query(rest);
     let parts: Vec<&str> = path.split('/').collect();
     Some(match parts.as_slice() {
-        ["latest"] => latest(service, query),
+        ["latest"] => latest(service, query).and_then(|id| read_whole(service, id)),
         [id] if query.is_none() => find(service, id).and_then(|id| read_whole(service, id)),
         [id, "markdown"] if query.is_none() => find(service, id).and_then(|id| markdown(service, id)),
         [id, "findings", finding] if query.is_none() => {
@@ -141,6 +141,10 @@ fn read(service: &Service, uri: &str) -> Option<Result<ResourceText, ReadFault>>
             "there is no resource {uri:?}; of reviews there are {ONE}, {AS_MARKDOWN}, {FINDING} and {LATEST}"
         ))),
     })
+}
+
+fn split_query(rest: &str) -> (&str, Option<&str>) {
+    rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)))
 }
 
 fn find(service: &Service, given: &str) -> Result<RunId, ReadFault> {
@@ -154,11 +158,10 @@ fn fault(fault: FindFault) -> ReadFault {
     }
 }
 
-fn latest(service: &Service, query: Option<&str>) -> Result<ResourceText, ReadFault> {
+fn latest(service: &Service, query: Option<&str>) -> Result<RunId, ReadFault> {
     let repo = query.and_then(|query| query::value(query, "repo")).filter(|repo| !repo.is_empty());
     // An inaccessible folder is a wrong URI: the caller can name another.
-    let id = service.find_review(None, repo.as_deref()).map_err(|fault| ReadFault::NotFound(fault.to_string()))?;
-    read_whole(service, id)
+    service.find_review(None, repo.as_deref()).map_err(|fault| ReadFault::NotFound(fault.to_string()))
 }
 
 /// The review if there is one, else the report of the run.
@@ -191,8 +194,13 @@ fn running_report(id: RunId, started_at: &str, running: &RunningReview) -> Value
         "schema": RUN_SCHEMA, "id": id.to_string(), "state": "running", "started_at": started_at,
         "stage": running.stage, "done": done, "of": of, "turn": turn, "turns_at_most": most,
         "input_tokens": running.input_tokens, "total": running.total(), "bySeverity": running.findings,
-        "doing": running.line(), "warnings": running.warnings,
+        "doing": running.line(), "warnings": running.warnings, "markdown": markdown_so_far(running),
     })
+}
+
+/// Renders what an editor shows of a review that runs.
+fn markdown_so_far(running: &RunningReview) -> String {
+    crate::mcp::sanitize::text(&format!("{}\n{}\n", running.live.render(), indented(&running.line())))
 }
 
 fn read_whole(service: &Service, id: RunId) -> Result<ResourceText, ReadFault> {
@@ -204,8 +212,7 @@ fn read_whole(service: &Service, id: RunId) -> Result<ResourceText, ReadFault> {
 
 fn markdown(service: &Service, id: RunId) -> Result<ResourceText, ReadFault> {
     if let Some(ReviewSnapshot { state: ReviewState::Running(running), .. }) = service.snapshot(id) {
-        let text = format!("{}\n{}\n", running.live.render(), indented(&running.line()));
-        return Ok(ResourceText { mime: MARKDOWN, text: crate::mcp::sanitize::text(&text) });
+        return Ok(ResourceText { mime: MARKDOWN, text: markdown_so_far(&running) });
     }
     match load(service, id)? {
         ReviewOrRun::Review(review) => rendered(&review, "markdown", MARKDOWN),
@@ -281,23 +288,17 @@ fn complete(service: &Service, template: &str, variable: &str, typed: &str) -> V
     }
 }
 
-fn changed(service: &Service, changed: &ChangeNotice, _: &BTreeSet<String>) -> Vec<String> {
+fn changed(service: &Service, changed: &ChangeNotice, watched: &BTreeSet<String>) -> Vec<String> {
     let &ChangeNotice::Review(id) = changed else { return Vec::new() };
     let mut uris = vec![uri(id), format!("{}/markdown", uri(id))];
-    let Ok(ReviewOrRun::Review(review)) = load(service, id) else { return uris };
-    uris.extend(review.findings.iter().map(|finding| format!("{}/findings/{}", uri(id), finding.id)));
-    let listing = service.list_reviews().ok().and_then(|list| list.into_iter().find(|listing| listing.id() == id));
-    if let Some(folder) =
-        listing.as_ref().and_then(ReviewListing::folder).and_then(|folder| folder.to_str().map(str::to_owned))
-    {
-        let is_latest = |repo: Option<&str>| service.latest_review(repo).is_ok_and(|latest| latest == id);
-        if is_latest(None) {
-            uris.push(format!("{SCHEME}latest"));
-        }
-        if is_latest(Some(&folder)) {
-            uris.push(format!("{SCHEME}latest?repo={}", query::escape(&folder)));
-        }
+    if let Ok(ReviewOrRun::Review(review)) = load(service, id) {
+        uris.extend(review.findings.iter().map(|finding| format!("{}/findings/{}", uri(id), finding.id)));
     }
+    let is_latest = |uri: &&String| match uri.strip_prefix(SCHEME).map(split_query) {
+        Some(("latest", query)) => latest(service, query).is_ok_and(|latest| latest == id),
+        Some(_) | None => false,
+    };
+    uris.extend(watched.iter().filter(is_latest).cloned());
     uris
 }
 

@@ -93,8 +93,13 @@ fn a_change_names_every_uri_that_shows_it() {
     let fixture = ServerFixture::new(false);
     let id = fixture.save_review(TYPICAL);
     let findings = fixture.service.review(id).unwrap().findings.len();
-    let uris = changed(&fixture.service, &ChangeNotice::Review(id), &BTreeSet::new());
-    assert!(uris.contains(&uri(id)) && uris.contains(&"review://latest".to_owned()), "{uris:?}");
+    let here = format!("review://latest?repo={}", query::escape(fixture.folder.to_str().unwrap()));
+    let watched = BTreeSet::from(["review://latest".to_owned(), here.clone(), "review://latest?repo=%2F".to_owned()]);
+    let uris = changed(&fixture.service, &ChangeNotice::Review(id), &watched);
+    assert!(
+        uris.contains(&uri(id)) && uris.contains(&"review://latest".to_owned()) && uris.contains(&here),
+        "{uris:?}"
+    );
     assert_eq!(uris.len(), 4 + findings, "{uris:?}");
     for uri in uris {
         assert!(read(&fixture.service, &uri).is_some_and(|read| read.is_ok()), "{uri}");
@@ -113,11 +118,17 @@ async fn a_review_is_read_while_it_runs() {
         (&json!(RUN_SCHEMA), &json!("running"), &json!(0)),
         "{told}"
     );
-    let markdown = read(&fixture.service, &format!("{}/markdown", uri(id))).unwrap().unwrap();
+    let markdown_uri = format!("{}/markdown", uri(id));
+    let markdown = read(&fixture.service, &markdown_uri).unwrap().unwrap();
     assert!(markdown.text.contains("**In progress**"), "{}", markdown.text);
     let listed = list(&fixture.service).unwrap();
     assert!(listed.len() == 1 && listed[0].description.starts_with("running"), "{listed:?}");
-    assert_eq!(changed(&fixture.service, &ChangeNotice::Review(id), &BTreeSet::new()).len(), 2);
+    // Before the first review has ended, the latest is the one that runs: whoever watches it reads the same text.
+    let latest = json_at(&fixture, "review://latest");
+    assert_eq!((&latest["id"], &latest["markdown"]), (&json!(id.to_string()), &json!(markdown.text)));
+    let watched = BTreeSet::from(["review://latest".to_owned()]);
+    let uris = changed(&fixture.service, &ChangeNotice::Review(id), &watched);
+    assert_eq!(uris, [uri(id), markdown_uri, "review://latest".to_owned()]);
     not_found(&fixture, &format!("{}/findings/F1", uri(id)));
     fixture.service.shut_down(Duration::from_mins(1)).await;
     let over = json_at(&fixture, &uri(id));
