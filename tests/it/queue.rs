@@ -6,6 +6,7 @@ use std::process::Child;
 
 use serde_json::{Value, json};
 
+use crate::support::github::Fake;
 use crate::support::looks::session;
 use crate::support::model::{Options, Server, Wire};
 use crate::support::{Program, Ran, TestRepo};
@@ -356,6 +357,22 @@ fn repositories_below_an_address_are_fetched_when_something_is_missing() {
     assert_eq!(ends(&events(&program.run(worker).ended(0)), "end"), ["done"], "the mirror is made again");
     std::fs::remove_dir_all(&bare).unwrap();
     program.run(["queue", "add", "--repository", "team/demo", "--repos", &url, "--all-branches", "--force"]).ended(2);
+}
+
+#[test]
+fn a_schedule_of_pull_requests_needs_no_folder() {
+    let fake = Fake::unrecorded();
+    let work = repository(&["a", "b"]);
+    fake.pull("octo", "demo", 7).title("Add a").body("").open(&work, "main", "a");
+    fake.pull("octo", "demo", 8).title("Add b").body("").open(&work, "main", "b");
+    let empty = TestRepo::folder_only();
+    let program = fake.env().into_iter().fold(program(&empty), |program, (name, value)| program.with(name, &value));
+    program.run(words("queue schedule add pulls --every 24h --prs open --repository octo/demo")).ended(0);
+    let worker = ["worker", "--no-model", "--until-empty", "--log", "json", "--repos", fake.url()];
+    let ran = program.run(worker).ended(0);
+    assert_eq!(ends(&events(&ran), "end"), ["done", "done", "done"], "the schedule's own, and two: {}", ran.stderr);
+    let jobs = status(&program)["jobs"].to_string();
+    assert!(jobs.contains("#7 Add a") && jobs.contains("#8 Add b"), "{jobs}");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 use super::error::{FetchError, GitTrouble, classify_stderr, summarize_stderr};
 use super::mirror::Mirror;
 use super::remotes::RemoteAddress;
-use super::scratch::ScratchRepository;
-use super::steps::{MOST_SAID, Transport};
+use super::scratch::{MOST_SAID, ScratchRepository};
+use super::steps::Transport;
 use crate::domain::id::hex;
 use crate::domain::secret::Secret;
 use crate::domain::text::strip_line;
@@ -115,7 +115,7 @@ pub fn fetch_branches(
 ) -> Result<(PathBuf, bool), FetchError> {
     let cancel = &cancel.with_deadline(LIMIT);
     let (address, folder) = job.base.place(name)?;
-    let mirror = Mirror::open_or_create(job.mirrors.join(folder), cancel)?;
+    let mirror = Mirror::open_or_create(job.mirrors.join(folder), Some(&address), cancel)?;
     if has_all(&mirror.open()?) {
         return Ok((mirror.folder, false));
     }
@@ -127,6 +127,7 @@ pub fn fetch_branches(
         }
         ended => ended?,
     }
+    let _ = mirror.join_packs(&job.environment, cancel);
     Ok((mirror.folder, true))
 }
 

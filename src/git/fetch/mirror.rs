@@ -1,6 +1,7 @@
 //! Mirrors: repositories of our own in the user's cache, for pull requests of repositories that one does not stand in. Main type: [`Mirror`].
 //!
-//! A mirror may be deleted at any time. Git never tidies it up on its own: what a review reads must not go away meanwhile.
+//! A mirror may be deleted at any time. Many fetches leave many small packs and loose objects: they are joined, and none is removed, since
+//! what a review reads must not go away meanwhile.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,18 +10,25 @@ use crate::domain::forge::RepoName;
 use crate::domain::id::CommitId;
 use crate::sys::cancel::Cancel;
 use crate::sys::files::{self, FileLock};
+use crate::sys::process::Environment;
 use crate::sys::repo::{Repo, raw_id};
 
 use super::error::FetchError;
 use super::remotes::host_of;
-use super::scratch;
+use super::scratch::{self, MOST_SAID, ScratchRepository};
+use super::settings;
 
 /// The number of attempts at a lock that another run holds.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
+/// Packs and loose objects beyond which they are joined: the defaults of `gc.autoPackLimit` and, for one folder of 256, `gc.auto`.
+const MOST_PACKS: usize = 50;
+const MOST_LOOSE: usize = 6_700 / 256;
+
 /// A mirror that no other run fetches into as long as this lives.
 pub(super) struct Mirror {
     pub(super) folder: PathBuf,
+    settings: String,
     _held: FileLock,
 }
 
@@ -33,8 +41,9 @@ pub fn mirror_path(mirrors: &Path, server: &str, repo: &RepoName) -> PathBuf {
 }
 
 impl Mirror {
-    /// Takes a mirror; it is made where there is none, or one that cannot be read.
-    pub(super) fn open_or_create(folder: PathBuf, cancel: &Cancel) -> Result<Self, FetchError> {
+    /// Takes a mirror; it is made where there is none, or one that cannot be read. With the `address` of its repository it says which one of the
+    /// forge it is.
+    pub(super) fn open_or_create(folder: PathBuf, address: Option<&str>, cancel: &Cancel) -> Result<Self, FetchError> {
         if let Some(parent) = folder.parent() {
             files::private_folder(parent)?;
         }
@@ -46,12 +55,13 @@ impl Mirror {
             cancel.check()?;
             std::thread::sleep(TRY_AGAIN);
         };
-        let mirror = Self { folder, _held: held };
+        let remote = |address| format!("[remote \"origin\"]\n\turl = {}\n", settings::quoted(address));
+        let mirror = Self { folder, settings: address.map(remote).unwrap_or_default(), _held: held };
         if mirror.open().is_err() {
             mirror.recreate()?;
         } else {
             // Whatever was written into its settings since.
-            scratch::create_bare(&mirror.folder, "")?;
+            scratch::create_bare(&mirror.folder, &mirror.settings)?;
         }
         Ok(mirror)
     }
@@ -59,7 +69,22 @@ impl Mirror {
     /// Begins it anew.
     pub(super) fn recreate(&self) -> Result<(), FetchError> {
         files::remove_folder(&self.folder)?;
-        Ok(scratch::create_bare(&self.folder, "")?)
+        Ok(scratch::create_bare(&self.folder, &self.settings)?)
+    }
+
+    /// Joins its packs and loose objects after a fetch, where there are many. If that fails, the next fetch tries it again.
+    pub(super) fn join_packs(&self, environment: &Environment, cancel: &Cancel) -> Result<(), FetchError> {
+        let count = |folder: &str, ending: &str| {
+            let Ok(entries) = std::fs::read_dir(self.folder.join("objects").join(folder)) else { return 0 };
+            entries.flatten().filter(|entry| entry.file_name().to_string_lossy().ends_with(ending)).count()
+        };
+        if count("pack", ".pack") > MOST_PACKS || count("17", "") > MOST_LOOSE {
+            let scratch = ScratchRepository::borrowing_objects(&self.open()?, environment, cancel)?;
+            // Unreachable objects stay with it, unlike with `git gc`.
+            let arguments = ["repack", "-d", "--geometric=2", "--quiet"];
+            scratch.in_folder(&self.folder).git(arguments, MOST_SAID, cancel)?;
+        }
+        Ok(())
     }
 
     /// Opens it, and not a repository that it happens to lie in.

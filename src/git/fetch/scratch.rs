@@ -17,6 +17,9 @@ use super::settings;
 /// The settings of a git folder of ours; all else is said by [`settings::text`].
 const FOLDER_SETTINGS: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogAllRefUpdates = false\n";
 
+/// The limit of git's output besides the objects, in bytes.
+pub(super) const MOST_SAID: usize = 64 << 10;
+
 /// The ssh command: it never prompts, and opens nothing else over the connection.
 const SSH: &str =
     "ssh -oBatchMode=yes -oConnectTimeout=30 -oClearAllForwardings=yes -oForwardAgent=no -oPermitLocalCommand=no";

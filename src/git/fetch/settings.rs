@@ -81,7 +81,7 @@ fn split(key: &str) -> Option<(String, &str)> {
 }
 
 /// A value as git reads it back.
-fn quoted(value: &str) -> String {
+pub(super) fn quoted(value: &str) -> String {
     let mut quoted = String::from("\"");
     for c in value.chars().filter(|c| *c != '\0') {
         match c {

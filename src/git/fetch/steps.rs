@@ -9,13 +9,10 @@ use crate::sys::repo::Repo;
 use super::error::{FetchError, GitTrouble, classify_stderr, summarize_stderr};
 use super::mirror::{self, Mirror, mirror_path};
 use super::remotes::{RepositoryPlace, host_of};
-use super::scratch::ScratchRepository;
+use super::scratch::{MOST_SAID, ScratchRepository};
 use super::shallow::{DEPTHS, Shallow, is_enough};
 use super::wanted_commits::WantedCommits;
 use super::{FetchJob, FetchedCommits};
-
-/// The limit of git's output besides the objects, in bytes.
-pub(super) const MOST_SAID: usize = 64 << 10;
 
 /// The one protocol that is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,21 +81,24 @@ pub(super) fn fetch(
             Ok(FetchedCommits { directory, ..brought })
         }
         RepositoryPlace::Mirror => {
-            let mirror = Mirror::open_or_create(mirror_path(&job.mirrors, &job.server, wanted.of.repo()), cancel)?;
+            let mirror =
+                Mirror::open_or_create(mirror_path(&job.mirrors, &job.server, wanted.of.repo()), None, cancel)?;
             let bring = || {
                 let repo = mirror.open()?;
                 let brought = FetchContext::new(job, wanted, &repo, true, cancel)?.by_all_ways(transport, None)?;
                 mirror::protect_commits(&repo, &wanted.under, brought.base, brought.head)?;
                 Ok(FetchedCommits { directory: mirror.folder.clone(), ..brought })
             };
-            match bring() {
+            let brought = match bring() {
                 // Something in it is damaged: it is only a copy.
                 Err(FetchError::Failed { .. } | FetchError::Repo(_)) => {
                     mirror.recreate()?;
                     bring()
                 }
                 ended => ended,
-            }
+            }?;
+            let _ = mirror.join_packs(&job.environment, cancel);
+            Ok(brought)
         }
     }
 }

@@ -59,3 +59,35 @@ fn a_repository_that_is_not_there_is_refused_and_nothing_of_its_settings_is_run(
         fetch_branches(&job, "o/r", |_| false, &Cancel::stopped(crate::sys::cancel::CancelReason::Interrupted));
     assert!(stopped.is_err());
 }
+
+#[test]
+fn many_packs_are_joined_and_nothing_of_them_is_lost() {
+    let world = FetchFixture::new();
+    let job = job(&world);
+    let fetch = || fetch_branches(&job, "o/r", |_| false, &Cancel::never()).unwrap().0;
+    world.commit("one");
+    world.git("work", &["push", "-q", "server", "HEAD:main"]);
+    let mirror = fetch();
+    let repo = git2::Repository::open(&mirror).unwrap();
+    // No reference leads to these.
+    let blobs: Vec<git2::Oid> = (0..60).map(|n| repo.blob(format!("text {n}").as_bytes()).unwrap()).collect();
+    for blob in &blobs {
+        let mut pack = repo.packbuilder().unwrap();
+        pack.insert_object(*blob, None).unwrap();
+        pack.write(&mirror.join("objects/pack"), 0).unwrap();
+    }
+    let packs = || {
+        let entries = std::fs::read_dir(mirror.join("objects/pack")).unwrap().flatten();
+        entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "pack")).count()
+    };
+    assert!(packs() >= 60, "{}", packs());
+    let (reader, of_reader) = (git2::Repository::open(&mirror).unwrap(), &blobs[7]);
+    assert!(reader.find_blob(*of_reader).is_ok());
+    fetch();
+    assert!(packs() < 5, "{}", packs());
+    for repo in [reader, git2::Repository::open(&mirror).unwrap()] {
+        for blob in &blobs {
+            assert!(repo.find_blob(*blob).unwrap().content().starts_with(b"text "), "{blob}");
+        }
+    }
+}
