@@ -8,7 +8,8 @@
 //!
 //! The branches are commits of that repository, each applied by itself to an older commit of its history; without one, a repository of 5,000
 //! files is made. The model is a server in this process: it reads a file in each turn but the last, and finds nothing. *Ideal* is the time of
-//! all turns divided by the number of jobs; *share* is the ideal over the wall time. CPU (user + system) and memory are those of the program,
+//! all turns divided by the number of jobs; *share* is the ideal over the wall time. A second line has the share of the ideal with the time that
+//! turns took in truth: a timer of a millisecond wakes later than it was set to. CPU (user + system) and memory are those of the program,
 //! not of the model, which uses the same cores. Runs are saved in a scratch folder, or in `--state`, whose disk counts: each turn is synced.
 //! Nothing is asserted about time; a second run that calls the model about a complete review is a fault.
 
@@ -46,6 +47,8 @@ struct Run {
     cpu: f64,
     peak: f64,
     turns: usize,
+    /// The seconds that the model took for them.
+    held: f64,
     complete: u64,
 }
 
@@ -126,6 +129,8 @@ fn measure(asked: &Asked) -> Result<(), String> {
                 run.complete,
             );
         }
+        let (turns, of_held) = (number(first.turns.max(1)), first.held / number(*jobs) / first.wall);
+        println!("     a turn took {:.1} ms: {:.1} % of that ideal", 1000.0 * first.held / turns, 100.0 * of_held);
         println!("     the second run takes {:.1} % of the first one's time", 100.0 * second.wall / first.wall);
         // What is not complete, because a diff was too long to be shown, is reviewed again.
         if second.turns > 0 && first.complete == asked.branches as u64 {
@@ -174,11 +179,13 @@ fn run(asked: &Asked, jobs: usize, model: &Model, repository: &Path, home: &Path
     }
     #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^52 bytes")]
     let peak = used.rusage.maxrss as f64 / f64::from(1 << 20);
+    let (turns, held) = model.take_turns();
     Ok(Run {
         wall,
         cpu: (used.rusage.utime + used.rusage.stime).as_secs_f64(),
         peak,
-        turns: model.take_turns(),
+        turns,
+        held: held.as_secs_f64(),
         complete: index["totals"]["outcomes"]["complete"].as_u64().unwrap_or(0),
     })
 }

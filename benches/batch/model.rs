@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -31,6 +31,8 @@ struct Script {
     files: Vec<String>,
     /// The number of requests.
     taken: AtomicUsize,
+    /// The microseconds between requests and their responses, added up: a timer wakes later than it was set to.
+    held: AtomicU64,
 }
 
 impl Model {
@@ -38,7 +40,7 @@ impl Model {
         let fault = |error: std::io::Error| error.to_string();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(fault)?;
-        let script = Arc::new(Script { turns, turn, files, taken: AtomicUsize::new(0) });
+        let script = Arc::new(Script { turns, turn, files, taken: AtomicUsize::new(0), held: AtomicU64::new(0) });
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).map_err(fault)?;
         let address = listener.local_addr().map_err(fault)?;
         let routes = axum::Router::new()
@@ -54,14 +56,15 @@ impl Model {
         format!("http://{}/v1", self.address)
     }
 
-    /// Returns the number of turns since the last call.
-    pub(crate) fn take_turns(&self) -> usize {
-        self.script.taken.swap(0, Ordering::Relaxed)
+    /// Returns the number of turns since the last call, and the time that all of them took.
+    pub(crate) fn take_turns(&self) -> (usize, Duration) {
+        let held = Duration::from_micros(self.script.held.swap(0, Ordering::Relaxed));
+        (self.script.taken.swap(0, Ordering::Relaxed), held)
     }
 }
 
 async fn complete(State(script): State<Arc<Script>>, body: Bytes) -> Response {
-    let end = Instant::now() + script.turn;
+    let begun = Instant::now();
     let number = script.taken.fetch_add(1, Ordering::Relaxed);
     let spoken = memchr::memmem::find_iter(&body, SPOKEN).count();
     let (name, input) = if spoken + 1 < script.turns {
@@ -85,6 +88,7 @@ async fn complete(State(script): State<Arc<Script>>, body: Bytes) -> Response {
     let said = piece(json!([{ "index": 0, "delta": delta, "finish_reason": null }]), &Value::Null);
     let ended = piece(json!([{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }]), &Value::Null);
     let answer = format!("{said}{ended}{}data: [DONE]\n\n", piece(json!([]), &usage));
-    tokio::time::sleep_until(end).await;
+    tokio::time::sleep_until(begun + script.turn).await;
+    script.held.fetch_add(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     ([(CONTENT_TYPE, "text/event-stream")], answer).into_response()
 }

@@ -1,7 +1,9 @@
 //! The engine with a model: leads from the rules, the opening, the turns, the review. Main function: [`review_with_model`].
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use super::admission::{Admission, NotAdmitted};
 use super::builder::{Lead, ReviewBuilder};
 use super::conversation::{ConversationStats, ToolList};
 use super::error::EngineError;
@@ -24,11 +26,12 @@ use crate::sys::blocking::{self, BlockingFailure};
 use crate::sys::cancel::{Cancel, CancelReason};
 
 /// Reviews a change with a model. A provider failure, a limit or an interrupt is no error: the review holds what was found, and why it is incomplete.
-pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError> {
+/// With an `admission`, only what needs the model happens between the preparations and the end of the last conversation.
+pub async fn review_with_model(mut run: ModelRun, admission: Option<&dyn Admission>) -> Result<Review, EngineError> {
     // A replay is not recorded again.
     let mut journal = Journal::new(run.journal.take().filter(|_| !run.past.is_replay()));
     run.relay.restore(&run.past);
-    let run = Arc::new(run);
+    let mut run = Arc::new(run);
     begin(&run, &mut journal);
     let (prepared, of_rules) = (Arc::clone(&run), journal.of(ConversationId::WHOLE));
     let work = move || prepare(&prepared, &of_rules);
@@ -45,6 +48,10 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
         None if input.layout.units.iter().all(Vec::is_empty) => Some(EngineOutcome::Done),
         None => None,
     };
+    let admission = admission.filter(|_| over != Some(EngineOutcome::Done));
+    if let Some(admission) = admission {
+        admit(&mut run, admission).await?;
+    }
     let ModelReviewOutcome { mut builder, ending, mut stats, budget } =
         Box::pin(parts::review(&run, input, &journal, over)).await?;
     let draft = builder.settle_reports(&run.provider.capabilities().name(), &ending);
@@ -53,6 +60,11 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
     // An interrupt of the verification interrupts the review.
     let ending = verified.as_ref().and_then(|verified| verified.interrupted.clone()).unwrap_or(ending);
     let mut spent = ModelSpending { turns: budget.turns_of_run(), usage: budget.usage(), second_look: None };
+    // What it had reserved is there for the next one.
+    drop(budget);
+    if let (Some(admission), false) = (admission, ending.stop_reason().is_provider_fault()) {
+        admission.leave();
+    }
     if let Some(VerificationOutcome { verdicts, unchecked, notes, numbers, stats: own, .. }) = verified {
         draft.mark_unverified(unchecked, &numbers.by);
         draft.apply_verdicts(verdicts, &numbers.by);
@@ -66,6 +78,19 @@ pub async fn review_with_model(mut run: ModelRun) -> Result<Review, EngineError>
     builder.record_omissions();
     let took_ms = record_end(&run, &mut journal);
     Ok(finish(&run, builder, &ending, &stats, spent, took_ms))
+}
+
+/// Waits until the conversations of a prepared run may begin. The wait counts neither for its time limit nor for its duration.
+async fn admit(run: &mut Arc<ModelRun>, admission: &dyn Admission) -> Result<(), NotAdmitted> {
+    let began = Instant::now();
+    let cancel = admission.admit(run.cancel.remaining()).await?;
+    // The preparations have ended, so nothing else holds it.
+    if let Some(run) = Arc::get_mut(run) {
+        run.started.1 += began.elapsed();
+        run.tools = run.tools.with_cancel(cancel.clone());
+        run.cancel = cancel;
+    }
+    Ok(())
 }
 
 /// Returns the review of a run whose preparations never finished: nothing was reviewed, and the receipt says why.

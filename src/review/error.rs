@@ -2,6 +2,7 @@
 //!
 //! Everything else that goes wrong leaves a review behind, which says so.
 
+use super::admission::NotAdmitted;
 use super::journal::ReplayDivergence;
 use crate::prompt::PromptError;
 use crate::sys::blocking::BlockingFailure;
@@ -18,6 +19,9 @@ pub enum EngineError {
     /// A part of the program did not end, or panicked.
     #[error(transparent)]
     Unfinished(#[from] BlockingFailure),
+    /// The review was prepared, and its conversation did not begin.
+    #[error(transparent)]
+    NotAdmitted(#[from] NotAdmitted),
 }
 
 impl From<ReplayDivergence> for EngineError {

@@ -7,6 +7,7 @@
 //! of them are given. External input of a run is recorded in its `journal`, and taken from there when the run is resumed or replayed;
 //! `branch_history` holds earlier findings and dismissals. Collecting, storing and presenting a review do not belong here.
 
+mod admission;
 mod ask;
 mod branch_history;
 mod budget;
@@ -24,6 +25,7 @@ mod run;
 mod tokens;
 mod verify;
 
+pub use admission::{Admission, NotAdmitted};
 pub use ask::{QuestionOutcome, answer_question};
 pub use branch_history::BranchHistory;
 pub use budget::{Amount, BudgetLimits, BudgetPool, BudgetSource, CostLimit};

@@ -225,6 +225,11 @@ impl Store {
         newest.map(|run| run.id()).ok_or(StoreError::Empty)
     }
 
+    /// Removes a run that turned out to be none.
+    pub fn discard(&self, id: RunId) -> Result<(), StoreError> {
+        self.runs.remove(id)
+    }
+
     /// Removes old runs like [`prune`](Self::prune), unless this process did so within the last minute: it looks at every run.
     pub fn prune_often(&self, age: Duration) -> Result<(), StoreError> {
         let mut pruned = self.pruned.lock().unwrap_or_else(PoisonError::into_inner);

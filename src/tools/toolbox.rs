@@ -114,12 +114,16 @@ impl Toolbox {
         &self.context.cancel
     }
 
+    /// Returns the same tools with another flag and deadline.
+    #[must_use]
+    pub fn with_cancel(&self, cancel: Cancel) -> Self {
+        Self { context: ToolContext { cancel, ..self.context.clone() } }
+    }
+
     /// Returns the same tools with a time limit for each call.
     #[must_use]
     pub fn with_time_limit(&self, limit: Duration) -> Self {
-        let mut context = self.context.clone();
-        context.cancel = context.cancel.with_deadline(limit);
-        Self { context }
+        self.with_cancel(self.context.cancel.with_deadline(limit))
     }
 
     /// Calls a tool. Errors are part of the outcome.

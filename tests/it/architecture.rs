@@ -55,7 +55,7 @@ const LAYERS_WITHIN: &[(&str, &[&[&str]])] = &[
     (
         "review",
         &[
-            &["branch_history", "budget", "tokens"],
+            &["admission", "branch_history", "budget", "tokens"],
             &["outcome"],
             &["builder", "by_rules", "journal"],
             &["error", "run"],

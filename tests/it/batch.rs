@@ -415,7 +415,9 @@ fn lines_of_json_end_with_the_sums() {
 mod broken_off {
     //! Batches that are interrupted or killed, and go on.
 
+    use std::path::PathBuf;
     use std::process::Child;
+    use std::time::{Duration, Instant};
 
     use rustix::process::{Pid, Signal, kill_process};
 
@@ -435,6 +437,19 @@ mod broken_off {
     fn started(program: &Program, words: &str) -> Child {
         let line = format!("batch --all-branches --target main {MODEL} --jobs 1 --format json {words}");
         program.command(line.split_whitespace()).spawn().expect("the program starts")
+    }
+
+    /// Waits until so many runs are prepared: the division into parts is the last record before the first request.
+    fn wait_until_prepared(program: &Program, count: usize) {
+        let is_prepared = |run: &PathBuf| {
+            std::fs::read_to_string(run.join("journal.jsonl"))
+                .is_ok_and(|journal| journal.contains("\"kind\":\"plan\""))
+        };
+        let began = Instant::now();
+        while program.kept().iter().filter(|run| is_prepared(run)).count() < count {
+            assert!(began.elapsed() < Duration::from_mins(1), "{:?}", program.kept());
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     #[test]
@@ -469,12 +484,13 @@ mod broken_off {
         let program = talking(repo.root(), &server);
         let mut child = started(&program, "");
         server.wait_for(4);
+        wait_until_prepared(&program, 3);
         child.kill().expect("it is killed");
         Ran::wait(child);
         let index = Ran::wait(started(&program, "--resume")).ended(0).json();
         let found = rows(&index);
         let sources: Vec<&str> = found.values().map(|(_, source, _)| source.as_str()).collect();
-        assert_eq!(sources, ["unchanged", "resumed", "reviewed"], "{index}");
+        assert_eq!(sources, ["unchanged", "resumed", "resumed"], "{index}");
         assert_eq!(server.raw().len(), 4 + 1 + 2);
     }
 
@@ -485,13 +501,15 @@ mod broken_off {
         let program = talking(repo.root(), &server);
         let mut child = started(&program, "");
         server.wait_for(3);
+        wait_until_prepared(&program, 3);
         child.kill().expect("it is killed");
         Ran::wait(child);
         // What is left of one that was killed a moment after its start record.
-        let folder = program.kept().into_iter().find(|run| !run.join("review.json").exists()).expect("one was killed");
-        for file in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if file.file_name().is_none_or(|name| name != "begun.json") {
-                std::fs::remove_file(file).unwrap();
+        for folder in program.kept().into_iter().filter(|run| !run.join("review.json").exists()) {
+            for file in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if file.file_name().is_none_or(|name| name != "begun.json") {
+                    std::fs::remove_file(file).unwrap();
+                }
             }
         }
         let ran = Ran::wait(started(&program, "--resume")).ended(0);
@@ -501,5 +519,42 @@ mod broken_off {
         assert_eq!(sources, ["unchanged", "reviewed", "reviewed"], "{index}");
         assert!(ran.stderr.contains("b: reviewed anew, because the run"), "{}", ran.stderr);
         assert_eq!(server.raw().len(), 3 + 2 + 2);
+    }
+
+    #[test]
+    fn a_review_is_prepared_before_there_is_a_place_for_its_conversation() {
+        let repo = repository(&["a", "b", "c", "d"]);
+        let finish =
+            json!({ "name": "finish_review", "input": { "summary": "Read.", "no_findings_reason": "It was read." } });
+        let hang = |file: &str| json!({ "when": { "turn": 0, "user_contains": [file] }, "say": { "fault": "hang" } });
+        let end = json!({ "when": { "turn": 0 }, "say": { "calls": [finish] }, "reuse": true });
+        let steps = session("batch_ahead", &[hang("a0.py"), hang("a1.py"), end]);
+        let server = Server::start(steps, Options { wire: Some(Wire::Messages), ..Options::default() });
+        let program = talking(repo.root(), &server);
+        let output = program.home("reviews");
+        let words =
+            format!("batch --all-branches --target main {MODEL} --jobs 2 --format json --output {}", output.display());
+        let started = |words: &str| program.command(words.split_whitespace()).spawn().expect("the program starts");
+        let child = started(&words);
+        server.wait_for(2);
+        wait_until_prepared(&program, 3);
+        assert_eq!(server.raw().len(), 2, "no more reviews talk to the model than there are jobs");
+        kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::INT).unwrap();
+        let index = Ran::wait(child).ended(130).json();
+        let found = rows(&index);
+        assert_eq!((found["a"].2, found["b"].2), (130, 130), "{index}");
+        for name in ["c", "d"] {
+            assert_eq!(found[name], row("not_begun", "reviewed", 130), "{index}");
+        }
+        assert_eq!(program.kept().len(), 2, "nothing is left of what was only prepared");
+        assert_eq!(
+            std::fs::read_dir(&output).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir()).count(),
+            2
+        );
+
+        let index = Ran::wait(started(&format!("{words} --resume"))).ended(0).json();
+        let sources: Vec<String> = rows(&index).into_values().map(|(_, source, _)| source).collect();
+        assert_eq!(sources, ["resumed", "resumed", "reviewed", "reviewed"], "{index}");
+        assert_eq!(server.raw().len(), 2 + 4);
     }
 }

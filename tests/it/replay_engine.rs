@@ -1,15 +1,17 @@
 //! Runs that are told again and taken up: at the engine, on a real repository, with a model that is a function.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use review_runner::domain::review::{CoverageState, FileCoverage, Review, ReviewOutcome, StopReason};
-use review_runner::llm::{Message, TurnFault, TurnRequest, TurnResponse};
+use review_runner::llm::{BoxFuture, Message, TurnFault, TurnRequest, TurnResponse};
 use review_runner::prompt::Prompts;
 use review_runner::review::{
-    BudgetLimits, ConversationId, DivergedInput, EngineError, JournalEntry, JournalRecord, JournalReplay,
-    JournalReplayError, JournalSummary, RebuiltConversation, VerificationScope, read_journal,
+    Admission, BudgetLimits, ConversationId, DivergedInput, EngineError, JournalEntry, JournalRecord, JournalReplay,
+    JournalReplayError, JournalSummary, NotAdmitted, RebuiltConversation, VerificationScope, read_journal,
 };
+use review_runner::sys::cancel::{Cancel, CancelReason};
 use serde_json::json;
 
 use crate::support::TestRepo;
@@ -617,4 +619,53 @@ fn tell_sessions_again(step: usize) {
             });
         }
     });
+}
+
+/// A gate that writes down what comes by, and lets a review go on with its cancellation.
+struct Gate(Cancel, Mutex<Vec<&'static str>>);
+
+impl Admission for Gate {
+    fn admit(&self, left: Option<Duration>) -> BoxFuture<'_, Result<Cancel, NotAdmitted>> {
+        assert!(left.is_some_and(|left| left <= LIMITS.time), "{left:?}");
+        self.1.lock().unwrap().push("admitted");
+        Box::pin(async { self.0.check().map(|()| self.0.clone()).map_err(NotAdmitted::from) })
+    }
+
+    fn leave(&self) {
+        self.1.lock().unwrap().push("left");
+    }
+}
+
+#[test]
+fn a_prepared_review_waits_for_its_admission_and_leaves_its_place_after_the_last_turn() {
+    let repo = shop();
+    let gated = |cancel: Cancel, says: fn(&TurnRequest) -> Result<TurnResponse, TurnFault>| {
+        let gate = Arc::new(Gate(cancel, Mutex::default()));
+        let mut scene = scene(&repo);
+        (scene.cancel, scene.admission) = (Cancel::after(LIMITS.time), Some(Arc::clone(&gate) as _));
+        let (model, disk) = (Model::that(says), Disk::default());
+        let ended = scene.sit(JournalReplay::default(), &model, &disk).expect("it is not killed");
+        let came = gate.1.lock().unwrap().clone();
+        (ended, came, model.asked(), read_journal(&disk.bytes()).unwrap())
+    };
+    let (review, came, asked, _) = gated(Cancel::never(), |request| Ok(reviewer(request)));
+    assert_eq!((review.unwrap().outcome, asked), (ReviewOutcome::Complete, TURNS));
+    assert_eq!(came, ["admitted", "left"]);
+
+    let stopped = Cancel::stopped(CancelReason::Interrupted);
+    let (ended, came, asked, journal) = gated(stopped, |request| Ok(reviewer(request)));
+    assert!(matches!(ended, Err(EngineError::NotAdmitted(NotAdmitted::Stopped(CancelReason::Interrupted)))));
+    assert_eq!((came, asked), (vec!["admitted"], 0));
+    let is_plan = |entry: &JournalEntry| matches!(entry.record, JournalRecord::Plan { .. });
+    assert!(journal.iter().any(is_plan), "it was prepared");
+
+    let gone = |_: &TurnRequest| {
+        Err(TurnFault::Status { provider: "scripted".into(), status: 401, message: "no".to_owned(), retry_after: None })
+    };
+    let (review, came, _, _) = gated(Cancel::never(), gone);
+    assert_eq!(
+        (review.unwrap().ended, came),
+        (StopReason::RequestRefused, vec!["admitted"]),
+        "the failure is counted first"
+    );
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::breaker::{self, ProviderBreaker};
 use super::identity::ReviewerDigest;
 use super::output;
+use super::places::ConversationPlaces;
 use super::saved::SavedIdentities;
 use super::select::BatchItem;
 use super::{BatchRequest, ChosenReviewers};
@@ -53,6 +54,8 @@ pub(in crate::app) struct BatchRun {
     pub(super) reviewer: ReviewerDigest,
     /// The saved runs, read once for a batch; `None` in a worker, which looks for each job anew.
     pub(super) saved: Option<Arc<SavedIdentities>>,
+    /// The places of its conversations; `None` without a model, and in a worker, which takes no job that it cannot go on with.
+    pub(super) conversations: Option<ConversationPlaces>,
     /// The state that its reviews share.
     pub(super) shared: Arc<SharedState>,
 }
@@ -176,18 +179,22 @@ impl BatchRun {
 
     /// Reviews one change.
     pub(in crate::app) async fn review_item(self: Arc<Self>, at: usize, item: &BatchItem) -> ItemEnd {
-        let started = Instant::now();
+        // Dropped after the provider's failure is counted: only then may another review take the place.
+        let begun = match self.begin_item(at, item).await {
+            Ok(begun) => begun,
+            Err(stopped) => return ItemEnd::Entry(Box::new(item.not_made(&stopped.into()))),
+        };
         self.events.emit_batch(BatchEvent::Begun { at, name: item.name.clone() });
         let ended = match &item.change {
             Err((outcome, reason, code)) => Ok(ItemEnd::Entry(Box::new(item.row(*outcome, reason, *code)))),
-            Ok(scope) => Box::pin(self.review_scope(at, item, scope)).await,
+            Ok(scope) => Box::pin(self.review_scope(at, item, scope, &begun.around)).await,
         };
         let mut entry = match ended {
             Ok(ItemEnd::Entry(entry)) => entry,
             Ok(ended @ (ItemEnd::LeftOut(_) | ItemEnd::Busy)) => return ended,
             Err(error) => Box::new(item.not_made(&error)),
         };
-        entry.took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        entry.took_ms = begun.took_ms();
         let pause = self.shared.breaker().end(&item.breaker_name(), &entry, Instant::now());
         if let Some(pause) = pause {
             let text = format!("the provider failed review after review: none is begun for {} s", pause.as_secs());
@@ -201,6 +208,7 @@ impl BatchRun {
         at: usize,
         item: &BatchItem,
         scope: &ReviewScope,
+        around: &ProcessEnv,
     ) -> Result<ItemEnd, AppError> {
         let folder = self.request.output.as_ref().map(|output| (output::folder_name(item), output));
         let outputs = match &folder {
@@ -215,31 +223,23 @@ impl BatchRun {
                 create()?;
                 let (review, settings) = *served;
                 let failures = write_outputs(&review, &outputs, settings.fail_on);
-                let (root, not_kept, goes_on, interrupted) = (None, None, None, false);
-                let (fault, next_step) = (None, None);
-                let delivered = DeliveredReview {
-                    review,
-                    settings,
-                    root,
-                    failures,
-                    not_kept,
-                    goes_on,
-                    interrupted,
-                    fault,
-                    next_step,
-                };
+                let delivered = DeliveredReview::served(review, settings, failures);
                 (delivered, ReviewSource::Unchanged)
             }
             ReviewDecision::Make(planned) => {
-                if self.is_budget_exhausted() {
-                    let reason = "the budget of the batch was used up (raise it with --max-tokens or --max-cost)";
+                if let Some(reason) = self.reason_not_to_begin() {
                     return Ok(ItemEnd::Entry(Box::new(item.row(BatchOutcome::NotBegun, reason, 3))));
                 }
-                if let Some(ended) = self.wait_for_provider(item).await? {
-                    return Ok(ended);
+                // In a batch, the admission waits for it.
+                if self.conversations.is_none() && self.begin_with_provider(&item.breaker_name()).is_err() {
+                    return Ok(ItemEnd::Busy);
                 }
                 create()?;
-                self.make(at, item, scope, *planned, outputs).await?
+                let made = self.make(at, item, scope, *planned, outputs, around).await;
+                if let (Err(_), Some((name, output))) = (&made, &folder) {
+                    output::remove_empty(&output.join(name));
+                }
+                made?
             }
         };
         let mut entry = entry(item, &delivered, source);
@@ -247,24 +247,21 @@ impl BatchRun {
         Ok(ItemEnd::Entry(Box::new(entry)))
     }
 
-    /// Waits while no review is begun because the provider is dead; returns the end of the change if it is not begun at all. A job of a worker
-    /// goes back instead.
-    async fn wait_for_provider(&self, item: &BatchItem) -> Result<Option<ItemEnd>, AppError> {
-        loop {
-            let (may_begin, pauses) = {
-                let mut breaker = self.shared.breaker();
-                (breaker.begin(&item.breaker_name(), Instant::now()), breaker.pauses())
-            };
-            match may_begin {
-                Ok(()) => return Ok(None),
-                Err(_) if self.saved.is_none() => return Ok(Some(ItemEnd::Busy)),
-                Err(_) if pauses > MOST_PAUSES => {
-                    let reason = "the provider failed review after review (see the rows before)";
-                    return Ok(Some(ItemEnd::Entry(Box::new(item.row(BatchOutcome::NotBegun, reason, 3)))));
-                }
-                Err(wait) => blocking::unless_stopped(&self.limited, tokio::time::sleep(wait)).await?,
-            }
+    /// Returns the reason why no more reviews are begun.
+    pub(super) fn reason_not_to_begin(&self) -> Option<&'static str> {
+        if self.is_budget_exhausted() {
+            return Some("the budget of the batch was used up (raise it with --max-tokens or --max-cost)");
         }
+        let breaker = self.shared.breaker();
+        // A worker keeps trying, and the rules need no provider.
+        let is_dead = self.conversations.is_some() && breaker.pauses() > MOST_PAUSES;
+        (is_dead && breaker.pause(Instant::now()).is_some())
+            .then_some("the provider failed review after review (see the rows before)")
+    }
+
+    /// Begins a review, unless the provider is dead: then it returns the time after which to ask again.
+    pub(super) fn begin_with_provider(&self, name: &str) -> Result<(), Duration> {
+        self.shared.breaker().begin(name, Instant::now())
     }
 
     /// Returns the time for which no review is begun because the provider is dead.
@@ -373,6 +370,7 @@ impl BatchRun {
         scope: &ReviewScope,
         planned: PlannedReview,
         outputs: Vec<OutputFile>,
+        around: &ProcessEnv,
     ) -> Result<(DeliveredReview, ReviewSource), AppError> {
         let sink: Arc<dyn EventSink> = Arc::new(ItemSink { run: Arc::clone(self), at });
         let flags = self.request.flags.clone();
@@ -386,7 +384,7 @@ impl BatchRun {
                 outputs,
             };
             let ready = |_: &ReviewScope| Ok(());
-            let resumed = resume(ask, ready, self.around.clone(), Arc::clone(&sink), self.limited.clone());
+            let resumed = resume(ask, ready, around.clone(), Arc::clone(&sink), self.limited.clone());
             match Box::pin(resumed).await {
                 Ok(resumed) => return Ok((resumed.delivered, ReviewSource::Resumed)),
                 Err(error) => match reason_to_review_anew(&error) {
@@ -406,8 +404,8 @@ impl BatchRun {
         let job = ReviewJob { run: RunId::random(), request, flags, outputs, compare, leads, checks };
         let PlannedReview { identity, pulled, repository, saved, .. } = planned;
         let known = KnownInputs { pulled, repository, saved: Some(Arc::clone(&saved.list)), identity: Some(identity) };
-        let (around, cancel) = (self.around.clone(), self.limited.clone());
-        let made = review_with(job, TrustLevel::User, known, around, sink, cancel);
+        let cancel = self.limited.clone();
+        let made = review_with(job, TrustLevel::User, known, around.clone(), sink, cancel);
         Ok((Box::pin(made).await?, ReviewSource::Reviewed))
     }
 }

@@ -1,15 +1,17 @@
 //! Many reviews by one command: branches, commits or pull requests, in one or many repositories. Main function: [`run_batch`].
 //!
-//! Choosing the changes belongs in `select`, one review of them in `item`, what may be served from the store in `identity` and `saved`, the
-//! files in `output`, and joining the indexes of shards in `merge`. Each review is one of `app::review`: nothing but the limits on what may
-//! be spent, the rate limiters and the opened repository is shared.
+//! Choosing the changes belongs in `select`, one review of them in `item`, its place among the conversations in `places` and `admission`,
+//! what may be served from the store in `identity` and `saved`, the files in `output`, and joining the indexes of shards in `merge`. Each
+//! review is one of `app::review`: nothing but the limits on what may be spent, the rate limiters and the opened repository is shared.
 
+mod admission;
 mod breaker;
 mod error;
 mod identity;
 mod item;
 mod merge;
 mod output;
+mod places;
 mod saved;
 mod select;
 
@@ -26,6 +28,7 @@ pub(in crate::app) use self::breaker::is_provider_fault;
 use self::identity::ReviewerDigest;
 use self::item::SharedState;
 pub(in crate::app) use self::item::{BatchRun, IS_TARGET, ItemEnd};
+use self::places::ConversationPlaces;
 use self::saved::SavedIdentities;
 pub(in crate::app) use self::select::{BatchItem, select};
 use crate::app::context::environment::ProcessEnv;
@@ -38,7 +41,7 @@ use crate::domain::batch::{BatchEntry, BatchEvent, BatchEventSink, BatchIndex, B
 use crate::domain::money::Money;
 use crate::domain::queue::QueueBudget;
 use crate::domain::request::{Compare, Previous};
-use crate::review::{BudgetPool, BudgetSource};
+use crate::review::{BudgetPool, BudgetSource, EngineError, NotAdmitted};
 use crate::sys::blocking;
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::sys::clock;
@@ -57,7 +60,7 @@ pub struct BatchRequest {
     pub target: Option<String>,
     /// The age beyond which a change is left out.
     pub since: Option<Duration>,
-    /// The number of concurrent reviews, at least one.
+    /// The number of reviews that are in conversation with a model at a time, at least one; of reviews at a time in a worker.
     pub jobs: usize,
     /// The part to review.
     pub shard: Option<Shard>,
@@ -115,7 +118,7 @@ pub async fn run_batch(
     use_batches(&mut request, &mut around)?;
     let batches = around.providers.batches.clone();
     let shared = SharedState::new(&around);
-    let reviewer = check_reviewer(&request, &around, &shared, events.as_ref())?;
+    let (reviewer, has_model) = check_reviewer(&request, &around, &shared, events.as_ref())?;
     let (items, mut left_out) = select(&request, &around, &limited).await?;
     let saved = {
         let (around, force) = (around.clone(), request.force);
@@ -126,7 +129,9 @@ pub async fn run_batch(
         output::create(output)?;
     }
 
-    let (jobs, shard) = (request.jobs, request.shard);
+    let conversations = has_model.then(|| ConversationPlaces::new(request.jobs));
+    let runner = Runner::new(conversations.as_ref().map_or(request.jobs, ConversationPlaces::reviews));
+    let shard = request.shard;
     let run = Arc::new(BatchRun {
         request: Arc::new(request),
         around,
@@ -134,6 +139,7 @@ pub async fn run_batch(
         limited: limited.clone(),
         reviewer,
         saved: Some(Arc::new(saved)),
+        conversations,
         shared,
     });
     let items: Arc<[BatchItem]> = items.into();
@@ -156,7 +162,7 @@ pub async fn run_batch(
         events.emit_batch(BatchEvent::Ended { at, entry: entry.clone() });
         entries.extend(entry.map(|entry| (at, *entry)));
     };
-    Runner::new(jobs).run_queue(queue, &limited, ended).await;
+    runner.run_queue(queue, &limited, ended).await;
     let savings = match batches {
         Some(batches) => Some(batches.finish().await),
         None => None,
@@ -191,9 +197,9 @@ pub(in crate::app) fn begin_worker(
     around.providers.pool = (tokens.is_some() || cost.is_some()).then(|| pool.clone());
     use_batches(&mut request, &mut around)?;
     let shared = SharedState::new(&around);
-    let reviewer = check_reviewer(&request, &around, &shared, events.as_ref())?;
+    let (reviewer, _) = check_reviewer(&request, &around, &shared, events.as_ref())?;
     let request = Arc::new(BatchRequest { resume: true, ..request });
-    Ok((BatchRun { request, around, events, limited, reviewer, saved: None, shared }, pool))
+    Ok((BatchRun { request, around, events, limited, reviewer, saved: None, conversations: None, shared }, pool))
 }
 
 impl BatchRun {
@@ -257,18 +263,20 @@ fn plain_dollars(money: Money) -> String {
     format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
 }
 
-/// Checks the settings of the reviewer once, because a defect would make every review fail; returns the hash of all that it depends on.
+/// Checks the settings of the reviewer once, because a defect would make every review fail; returns the hash of all that it depends on,
+/// and whether it has a model.
 fn check_reviewer(
     request: &BatchRequest,
     around: &ProcessEnv,
     shared: &SharedState,
     events: &dyn BatchEventSink,
-) -> Result<ReviewerDigest, AppError> {
+) -> Result<(ReviewerDigest, bool), AppError> {
     let ChosenReviewers { resolved, chosen, second } = choose_reviewers(request, around)?;
     for text in chosen.iter().chain(&second).flat_map(|chosen| &chosen.notices) {
         shared.warn(text, events);
     }
-    ReviewerDigest::new(&resolved, chosen.as_ref(), second.as_ref(), &request.compare)
+    let digest = ReviewerDigest::new(&resolved, chosen.as_ref(), second.as_ref(), &request.compare)?;
+    Ok((digest, chosen.is_some()))
 }
 
 /// The models of a batch, and the settings that name them.
@@ -288,11 +296,17 @@ fn choose_reviewers(request: &BatchRequest, around: &ProcessEnv) -> Result<Chose
 
 impl BatchItem {
     /// The row of a review that could not be made.
-    fn not_made(&self, error: &AppError) -> BatchEntry {
+    pub(super) fn not_made(&self, error: &AppError) -> BatchEntry {
         let (outcome, reason) = match error {
-            AppError::Stopped(CancelReason::Interrupted) => (BatchOutcome::NotBegun, "interrupted".to_owned()),
-            AppError::Stopped(CancelReason::DeadlinePassed) => {
-                (BatchOutcome::NotBegun, "the time of the batch was up (raise it with --timeout)".to_owned())
+            AppError::Stopped(why) | AppError::Engine(EngineError::NotAdmitted(NotAdmitted::Stopped(why))) => {
+                let reason = match why {
+                    CancelReason::Interrupted => "interrupted",
+                    CancelReason::DeadlinePassed => "the time of the batch was up (raise it with --timeout)",
+                };
+                (BatchOutcome::NotBegun, reason.to_owned())
+            }
+            AppError::Engine(EngineError::NotAdmitted(NotAdmitted::Refused(reason))) => {
+                (BatchOutcome::NotBegun, (*reason).to_owned())
             }
             error => (BatchOutcome::Error, error.to_string()),
         };

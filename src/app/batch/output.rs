@@ -30,6 +30,11 @@ pub(super) fn create(folder: &Path) -> Result<(), AppError> {
     Ok(files::output_folder(folder).map_err(BatchError::from)?)
 }
 
+/// Removes the folder of a review that came to nothing, if nothing is in it.
+pub(super) fn remove_empty(folder: &Path) {
+    let _ = std::fs::remove_dir(folder);
+}
+
 /// Returns the name of the folder of a review: readable, unique in the batch, and the same on every machine.
 pub(super) fn folder_name(item: &BatchItem) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };

@@ -9,7 +9,7 @@ use crate::forge::{FaultKind, ForgeError};
 use crate::git::{FetchError, GitError};
 use crate::llm::{ConnectError, TableError};
 use crate::prompt::PromptError;
-use crate::review::EngineError;
+use crate::review::{EngineError, NotAdmitted};
 use crate::rules::{RuleError, ScannerReportError};
 use crate::store::StoreError;
 use crate::sys::blocking::BlockingFailure;
@@ -219,14 +219,14 @@ impl AppError {
             Self::Stopped(CancelReason::Interrupted)
             | Self::Git(GitError::Stopped(CancelReason::Interrupted))
             | Self::Workspace(WorkspaceError::Stopped(CancelReason::Interrupted))
-            | Self::Engine(EngineError::Unfinished(BlockingFailure::Abandoned {
-                why: CancelReason::Interrupted,
-                ..
-            })) => 130,
+            | Self::Engine(
+                EngineError::Unfinished(BlockingFailure::Abandoned { why: CancelReason::Interrupted, .. })
+                | EngineError::NotAdmitted(NotAdmitted::Stopped(CancelReason::Interrupted)),
+            ) => 130,
             Self::Stopped(CancelReason::DeadlinePassed)
             | Self::Git(GitError::Stopped(_))
             | Self::Workspace(WorkspaceError::Stopped(_))
-            | Self::Engine(EngineError::Unfinished(_))
+            | Self::Engine(EngineError::Unfinished(_) | EngineError::NotAdmitted(_))
             | Self::Unfinished(_)
             | Self::Broken => 3,
             Self::Forge(error) => forge_code(error),

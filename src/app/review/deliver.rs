@@ -50,6 +50,12 @@ pub struct DeliveredReview {
 }
 
 impl DeliveredReview {
+    /// A saved review whose files were written again; `failures` are those that could not be.
+    pub(in crate::app) fn served(review: Review, settings: Settings, failures: Vec<String>) -> Self {
+        let (root, not_kept, goes_on, fault, next_step) = (None, None, None, None, None);
+        Self { review, settings, root, failures, not_kept, goes_on, interrupted: false, fault, next_step }
+    }
+
     /// The exit code. If several apply: 130, 4, 1, 3, 5 in that order (2 never gets here).
     pub fn exit_code(&self) -> u8 {
         exit_code(&self.review, self.settings.fail_on, self.interrupted, !self.failures.is_empty())

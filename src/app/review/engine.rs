@@ -146,7 +146,7 @@ pub(in crate::app) async fn run_engine(
         context.limits.bytes = context.limits.bytes.min(LARGEST_AGENT_RESULT);
     }
     let tools = Toolbox::new(context);
-    let review = review::review_with_model(ModelRun {
+    let input = ModelRun {
         run,
         tools,
         packs,
@@ -171,7 +171,8 @@ pub(in crate::app) async fn run_engine(
         started,
         cancel: subject.cancel,
         events,
-    });
+    };
+    let review = review::review_with_model(input, around.providers.admission.as_deref());
     Ok((review.await?, held.or(taken_up)))
 }
 

@@ -34,6 +34,7 @@ use crate::domain::run::RunId;
 use crate::domain::run_record::SavedRun;
 use crate::git::{self, CommandWords, WordsMeaning};
 use crate::prompt::Prompts;
+use crate::review::EngineError;
 use crate::sys::blocking;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
@@ -261,7 +262,13 @@ pub(in crate::app) async fn run_and_deliver(
     let keys = work.by_model.as_ref().map(|model| key_sources(&model.chosen)).unwrap_or_default();
 
     events.emit(Event::Stage { stage: ReviewStage::Review });
-    let (mut review, held) = Box::pin(run_engine(work, &around, Arc::clone(&events))).await?;
+    let (run, is_new) = (work.run, matches!(work.sitting, RunMode::First(_)));
+    let reviewed = Box::pin(run_engine(work, &around, Arc::clone(&events))).await;
+    if is_new && matches!(reviewed, Err(AppError::Engine(EngineError::NotAdmitted(_)))) {
+        // Nothing was sent, so there is nothing to resume.
+        let _ = around.store.discard(run);
+    }
+    let (mut review, held) = reviewed?;
     facts.record(&mut review, events.as_ref()).await;
 
     // A finished review is written, however late; a second interrupt ends the process.

@@ -291,7 +291,9 @@ async fn verify_one(
     let end = match conversation.run().await {
         Ok(end) => VerificationEnd::of(end),
         Err(EngineError::Prompt(error)) => VerificationEnd::Unchecked(strip_line(&error.to_string())),
-        Err(EngineError::Unfinished(work)) => VerificationEnd::Unchecked(work.to_string()),
+        Err(error @ (EngineError::Unfinished(_) | EngineError::NotAdmitted(_))) => {
+            VerificationEnd::Unchecked(error.to_string())
+        }
         Err(EngineError::Diverged(diverged)) => return Err(*diverged),
     };
     let Conversation { model, budget, mut transcript, mut stats, .. } = conversation;

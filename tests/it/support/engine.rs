@@ -22,7 +22,7 @@ use review_runner::llm::{
 use review_runner::present::{self, RenderOptions};
 use review_runner::prompt::Prompts;
 use review_runner::review::{
-    BranchHistory, BudgetLimits, EngineError, Failover, FailoverCandidate, FindingThresholds, JournalEntry,
+    Admission, BranchHistory, BudgetLimits, EngineError, Failover, FailoverCandidate, FindingThresholds, JournalEntry,
     JournalRecord, JournalReplay, JournalSink, JournalSummary, ModelRun, ReviewPlan, VerificationScope,
     VerificationSettings, preview, read_journal, review_with_model,
 };
@@ -52,6 +52,8 @@ pub struct Scene {
     pub prompts: Prompts,
     /// Asked in every loop.
     pub cancel: Cancel,
+    /// Where it waits for a place.
+    pub admission: Option<Arc<dyn Admission>>,
     notes: Vec<String>,
 }
 
@@ -71,6 +73,7 @@ impl Scene {
             next: Vec::new(),
             prompts: Prompts::built_in().expect("prompts"),
             cancel: Cancel::never(),
+            admission: None,
             notes: vec!["as it came".to_owned()],
         }
     }
@@ -94,7 +97,8 @@ impl Scene {
         let trees: [Arc<dyn Workspace>; 2] = [Arc::new(Gone), Arc::new(Gone)];
         let (change, notes) = (Arc::clone(&self.change), self.notes.clone());
         let next = self.next.clone();
-        Self { change, trees, notes, next, prompts: self.prompts.clone(), cancel: Cancel::never(), ..*self }
+        let (prompts, cancel, admission) = (self.prompts.clone(), Cancel::never(), None);
+        Self { change, trees, notes, next, prompts, cancel, admission, ..*self }
     }
 
     /// The same with a file that interrupts the run when it is read, and whose text never comes.
@@ -167,7 +171,8 @@ impl Scene {
     pub fn sit(&self, past: JournalReplay, model: &Model, disk: &Disk) -> Option<Result<Review, EngineError>> {
         let run = self.run_with(past, model, Some(Box::new(disk.clone())));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let ended = runtime.expect("a runtime").block_on(AssertUnwindSafe(review_with_model(run)).catch_unwind());
+        let review = AssertUnwindSafe(review_with_model(run, self.admission.as_deref()));
+        let ended = runtime.expect("a runtime").block_on(review.catch_unwind());
         if disk.was_killed() { None } else { Some(ended.expect("no panic of its own")) }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::domain::secret::Secret;
 use crate::llm::{MessageBatches, ProviderTable, RateLimiters};
-use crate::review::BudgetPool;
+use crate::review::{Admission, BudgetPool};
 use crate::sys::http::HttpClients;
 
 /// The providers and the variables that their own libraries read, as of the start of the process. `Debug` shows only their names.
@@ -23,6 +23,8 @@ pub struct ProviderEnvironment {
     pub(super) clients: HttpClients,
     /// The budget that those reviews share, if there is one.
     pub(in crate::app) pool: Option<BudgetPool>,
+    /// The gate of a review among others, between its preparations and its conversation.
+    pub(in crate::app) admission: Option<Arc<dyn Admission>>,
     /// The message batches that the turns of those reviews go by, if they do.
     pub(in crate::app) batches: Option<MessageBatches>,
     /// The first wait before a retry, if it is not the usual one.
@@ -42,6 +44,7 @@ impl Default for ProviderEnvironment {
             paces: RateLimiters::default(),
             clients: HttpClients::default(),
             pool: None,
+            admission: None,
             batches: None,
             first_wait: None,
         }
@@ -65,7 +68,7 @@ impl ProviderEnvironment {
         let variables = table.variables().into_iter().filter_map(set).collect();
         let first_wait = cfg!(development).then(|| read(TEST_RETRY_WAIT)?.parse().ok().map(Duration::from_millis));
         let (paces, clients, first_wait) = (RateLimiters::default(), HttpClients::default(), first_wait.flatten());
-        Self { table, variables, paces, clients, pool: None, batches: None, first_wait }
+        Self { table, variables, paces, clients, pool: None, admission: None, batches: None, first_wait }
     }
 
     /// Lets the turns of all reviews go by message batches, which are recorded in `folder`.

@@ -184,7 +184,7 @@ async fn run_replay(
         languages: None,
         limits: ToolLimits::default(),
     });
-    let review = review::review_with_model(ModelRun {
+    let input = ModelRun {
         run,
         change,
         new,
@@ -209,8 +209,8 @@ async fn run_replay(
         cancel: cancel.clone(),
         events: Arc::new(NullEventSink),
         journal: None,
-    });
-    Ok(review.await?)
+    };
+    Ok(review::review_with_model(input, None).await?)
 }
 
 /// Opens the trees of a run, if its commits still exist.
