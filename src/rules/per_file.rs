@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use super::base_matches::{self, BaseMatches};
-use super::checks::{Check as _, CheckMemory, GUARDS, find_removed_guards};
+use super::checks::CheckNotes;
 use super::impact;
 use super::input::RulesInput;
 use super::introduced::HeadMatch;
@@ -30,8 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub(super) struct PerFileResults {
     files: Vec<FileResults>,
-    /// Those of the checks.
-    pub(super) checks: CheckMemory,
+    /// The notes of the checks.
+    pub(super) checks: CheckNotes,
     /// Bytes read so far to find out what files define.
     pub(super) read: AtomicUsize,
 }
@@ -49,7 +49,7 @@ impl PerFileResults {
     /// Creates an empty store for `files` files.
     pub(super) fn new(files: usize) -> Self {
         let of_each = std::iter::repeat_with(FileResults::default).take(files).collect();
-        Self { files: of_each, checks: CheckMemory::new(files), read: AtomicUsize::default() }
+        Self { files: of_each, checks: CheckNotes::default(), read: AtomicUsize::default() }
     }
 
     /// Returns the results of a file by its index in the change.
@@ -71,13 +71,10 @@ pub(super) fn evaluate_file(
     }
     let left = removed::find_file_removals(input, at)?;
     let left = answers.left.get_or_init(|| left);
-    let is_asked = GUARDS.iter().any(|guard| !input.packs.is_off(guard.info().name));
-    let sides = input.sides();
-    let taken = if is_asked { find_removed_guards(&sides, &alone.checks, at)? } else { Vec::new() };
-    impact::read_ahead(&sides, &|rule| input.packs.is_off(rule), at, &alone.read)?;
+    impact::read_ahead(&input.sides(), &|rule| input.packs.is_off(rule), at, &alone.read)?;
     let told = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| &hit.hit);
     precompute_proofs(input, file, DiffSide::New, told)?;
-    precompute_proofs(input, file, DiffSide::Old, left.hits().chain(taken.iter().map(|(_, hit)| hit)))
+    precompute_proofs(input, file, DiffSide::Old, left.hits())
 }
 
 /// Computes what is needed to prove matches that may be reported: enclosing symbols, and whether the text parses in its language.
@@ -144,7 +141,6 @@ mod tests {
     fn what_is_answered_is_kept_and_so_is_what_was_not_looked_at() {
         let (alone, asked) = asked(&Cancel::never());
         assert_eq!(asked, Ok(()));
-        assert_eq!(alone.checks.files[0].get().map(Vec::len), Some(1));
         assert!(alone.results_of(0).unwrap().left.get().is_some());
         assert_eq!(alone.checks.notes().into_iter().collect::<Vec<_>>(), ["not looked at"]);
     }
@@ -155,6 +151,6 @@ mod tests {
         cancel.interrupt();
         let (alone, asked) = asked(&cancel);
         assert_eq!(asked, Err(CancelReason::Interrupted));
-        assert!(alone.checks.files[0].get().is_none() && alone.results_of(0).unwrap().left.get().is_none());
+        assert!(alone.results_of(0).unwrap().left.get().is_none());
     }
 }

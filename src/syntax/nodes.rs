@@ -37,8 +37,6 @@ struct GrammarWords {
     fields: Vec<String>,
     /// The kinds whose children are left out.
     whole: Vec<bool>,
-    /// The field with the body of a function.
-    body: Option<u16>,
 }
 
 /// A parsed text, node by node.
@@ -62,7 +60,7 @@ impl GrammarWords {
             let fields = count(language.field_count() + 1);
             let fields = fields.map(|field| language.field_name_for_id(field).unwrap_or_default().to_owned()).collect();
             let whole = kinds.iter().map(|kind| is_whole(kind)).collect();
-            Self { kinds, fields, whole, body: language.field_id_for_name("body").map(std::num::NonZero::get) }
+            Self { kinds, fields, whole }
         })
     }
 }
@@ -84,16 +82,6 @@ impl<'a> NodeTable<'a> {
 
     /// Lists the nodes of a tree; `text` is the one it was parsed from.
     pub fn of(tree: &SyntaxTree, text: &'a str, watch: &ParseLimits<'_>) -> Result<Self, ParseFailure> {
-        Self::parse_entering(tree, text, watch, &mut |_, _| true)
-    }
-
-    /// Lists the nodes of a tree. Bodies are left out unless `enters` accepts them; it is called with the nodes before the body.
-    pub fn parse_entering(
-        tree: &SyntaxTree,
-        text: &'a str,
-        watch: &ParseLimits<'_>,
-        enters: &mut dyn FnMut(&Self, usize) -> bool,
-    ) -> Result<Self, ParseFailure> {
         let words = GrammarWords::of(tree.grammar);
         let root = tree.root.root();
         let mut cursor = root.get_inner_node().walk();
@@ -120,9 +108,7 @@ impl<'a> NodeTable<'a> {
                 until: OPEN,
             });
             let is_whole = words.whole.get(usize::from(kind)).copied().unwrap_or(false);
-            let is_body = field.is_some() && field == words.body;
-            let goes_in = !is_whole && open.len() < DEEPEST && (!is_body || enters(&nodes, at));
-            if goes_in && cursor.goto_first_child() {
+            if !is_whole && open.len() < DEEPEST && cursor.goto_first_child() {
                 open.push(small(at));
                 continue;
             }

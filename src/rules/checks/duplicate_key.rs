@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_test_path, read_text};
-use super::{Check, CheckInfo, CheckMemory};
+use super::{Check, CheckInfo, CheckNotes};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::{DiffSide, LineRange};
@@ -57,7 +57,7 @@ impl Check for DuplicateKey {
         Vec::new()
     }
 
-    fn gained(&self, sides: &BothSides<'_>, memory: &CheckMemory) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    fn gained(&self, sides: &BothSides<'_>, memory: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let mut hits = Vec::new();
         for (at, file) in sides.change.files.iter().enumerate() {
             sides.cancel.check()?;
@@ -132,7 +132,7 @@ fn read(
 /// Collects the duplicates at the base: in the file itself, and in files that the change deletes, from which it may have come.
 fn at_base(
     sides: &BothSides<'_>,
-    memory: &CheckMemory,
+    memory: &CheckNotes,
     file: &FileChange,
     format: SettingsFormat,
 ) -> Result<Vec<DuplicatePair>, CancelReason> {
@@ -178,7 +178,7 @@ fn hit(text: &FileText, twice: &DuplicatePair, line: u32) -> RuleMatch {
 
 fn find_duplicates(
     sides: &BothSides<'_>,
-    memory: &CheckMemory,
+    memory: &CheckNotes,
     file: &FileChange,
     format: SettingsFormat,
     text: &FileText,

@@ -2,20 +2,18 @@
 //!
 //! Main type: the trait [`Check`]. A check is a file here and a line in [`CHECKS`]. Rules that need a parser belong in a pack.
 
+mod authorization;
 mod conflict_marker;
 mod debug_leftover;
 mod disabled_test;
 mod duplicate_key;
-mod guards;
 mod invisible_character;
 mod links;
 mod prompt_injection;
 mod secret_added;
 
-pub(super) use guards::{GUARDS, find_removed_guards};
-
 use std::collections::BTreeSet;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::recorded_hits::grade;
 use super::sides::BothSides;
@@ -23,7 +21,6 @@ use super::target::{RuleMatch, RuleTarget};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::rule_info::RuleInfo;
 use crate::sys::cancel::CancelReason;
-use guards::{ChangedText, RemovedGuard};
 
 /// Every check. The order is that of findings on one line.
 pub(super) const CHECKS: &[&dyn Check] = &[
@@ -34,12 +31,7 @@ pub(super) const CHECKS: &[&dyn Check] = &[
     &debug_leftover::DebugLeftover,
     &invisible_character::InvisibleCharacter,
     &prompt_injection::PromptInjection,
-    &guards::GUARDS[0],
-    &guards::GUARDS[1],
-    &guards::GUARDS[2],
-    &guards::GUARDS[3],
-    &guards::GUARDS[4],
-    &guards::GUARDS[5],
+    &authorization::AuthorizationRemoved,
     &links::DeadLinkCheck,
     &duplicate_key::DuplicateKey,
 ];
@@ -69,35 +61,19 @@ impl CheckInfo {
     }
 }
 
-/// Results of the checks in one run, and notes on what they did not examine.
+/// Notes on what the checks did not examine in one run, one sentence each.
 #[derive(Default)]
-pub(super) struct CheckMemory {
-    /// All added and removed lines.
-    around: OnceLock<ChangedText>,
-    /// Held while they are collected, so that one thread does it for all.
-    collecting: Mutex<()>,
-    /// The removed guards of each file.
-    pub(super) files: Vec<OnceLock<Vec<RemovedGuard>>>,
-    /// The removed guards of all files, each with the index of its file.
-    taken: OnceLock<Result<Vec<(usize, RemovedGuard)>, CancelReason>>,
-    /// Notes on what was not examined, one sentence each.
-    notes: Mutex<BTreeSet<String>>,
-}
+pub(super) struct CheckNotes(Mutex<BTreeSet<String>>);
 
-impl CheckMemory {
-    /// Creates an empty memory for `files` files.
-    pub(super) fn new(files: usize) -> Self {
-        Self { files: std::iter::repeat_with(OnceLock::new).take(files).collect(), ..Self::default() }
-    }
-
-    /// Records what was not examined. Stored here because the cached results do not mention it.
+impl CheckNotes {
+    /// Records what was not examined.
     pub(super) fn note(&self, note: String) {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(note);
     }
 
     /// Returns the recorded notes.
     pub(super) fn notes(&self) -> BTreeSet<String> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -113,12 +89,12 @@ pub(super) trait Check: Sync {
     fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch>;
 
     /// Its matches on the old side of changed files (by their index in the change), already compared with the new side.
-    fn lost(&self, _: &BothSides<'_>, _: &CheckMemory) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    fn lost(&self, _: &BothSides<'_>, _: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         Ok(Vec::new())
     }
 
     /// Its matches on the new side of changed files, already compared with the old side.
-    fn gained(&self, _: &BothSides<'_>, _: &CheckMemory) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    fn gained(&self, _: &BothSides<'_>, _: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         Ok(Vec::new())
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_test_path, read_text};
-use super::{Check, CheckInfo, CheckMemory};
+use super::{Check, CheckInfo, CheckNotes};
 use crate::document::{DocumentLink, DocumentLinks};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
@@ -53,7 +53,7 @@ impl Check for DeadLinkCheck {
         Vec::new()
     }
 
-    fn gained(&self, sides: &BothSides<'_>, _: &CheckMemory) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    fn gained(&self, sides: &BothSides<'_>, _: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let mut dead = Vec::new();
         // A patch shows parts of its tree only; a missing file may exist.
         if sides.change.new_at == WorkspaceAt::PatchOnly {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::super::target::ChangedLineIndex;
-use super::pair::{ChangedText, GuardLoss, GuardRule, squeeze};
+use super::pair::{ChangedText, LostCheck, squeeze};
 use crate::domain::place::LineRange;
 use crate::domain::text::FileText;
 
@@ -48,7 +48,7 @@ pub(super) fn attributes(
     new: &FileText,
     removed: &ChangedLineIndex,
     around: &ChangedText,
-) -> Vec<GuardLoss> {
+) -> Vec<LostCheck> {
     let mut lost = Vec::new();
     let may_be = |line: &str| line.contains('@') || line.contains("permission_classes");
     // Before any pattern is compiled: hardly any change removes one.
@@ -64,11 +64,7 @@ pub(super) fn attributes(
         {
             let last = |line: &str| pattern.is_match(line);
             if lost_its_attribute(old, new, number, line, &last) && !around.adds(line) {
-                lost.push(GuardLoss {
-                    rule: GuardRule::Authorisation,
-                    lines: LineRange::line(number),
-                    detail: (*detail).to_owned(),
-                });
+                lost.push(LostCheck { lines: LineRange::line(number), detail: (*detail).to_owned() });
             }
         }
     }

@@ -1,16 +1,14 @@
-//! Functions, statements and expressions of a parsed text, in terms that apply to every supported grammar. Main type: [`GuardCode`].
+//! Functions, statements and expressions of a parsed text, in terms that apply to every supported grammar. Main type: [`FunctionCode`].
 
 use std::collections::HashMap;
 
 use crate::syntax::{Grammar, NodeTable, ParseFailure, ParseLimits, SyntaxTree};
 
-/// Maximum length of a path (`a.b[c].d`), in tokens; longer ones are not followed.
-const LONGEST_PATH: usize = 14;
 /// Maximum size of an expression that is compared word by word, in nodes.
 const LONGEST_SAID: usize = 4_000;
 
 /// A parsed text and its functions.
-pub(super) struct GuardCode<'a> {
+pub(super) struct FunctionCode<'a> {
     pub(super) nodes: NodeTable<'a>,
     pub(super) grammar: Grammar,
     pub(super) functions: Vec<NamedFunction>,
@@ -23,19 +21,12 @@ pub(super) struct NamedFunction {
     pub(super) node: usize,
     /// The names of the enclosing functions and its own.
     pub(super) key: String,
-    /// The outermost enclosing function, or itself.
-    pub(super) outermost: usize,
 }
 
-impl<'a> GuardCode<'a> {
-    /// Parses the text, leaving out the bodies that `enters` rejects.
-    pub(super) fn of(
-        tree: &SyntaxTree,
-        text: &'a str,
-        watch: &ParseLimits<'_>,
-        enters: &mut dyn FnMut(&NodeTable<'a>, usize) -> bool,
-    ) -> Result<Self, ParseFailure> {
-        let (nodes, grammar) = (NodeTable::parse_entering(tree, text, watch, enters)?, tree.grammar());
+impl<'a> FunctionCode<'a> {
+    /// Reads the functions of a parsed text.
+    pub(super) fn of(tree: &SyntaxTree, text: &'a str, watch: &ParseLimits<'_>) -> Result<Self, ParseFailure> {
+        let (nodes, grammar) = (NodeTable::of(tree, text, watch)?, tree.grammar());
         let mut code = Self { nodes, grammar, functions: Vec::new(), owner: Vec::new() };
         code.find_functions();
         Ok(code)
@@ -51,15 +42,11 @@ impl<'a> GuardCode<'a> {
             let function = self.function_name(node);
             let name = function.clone().or_else(|| self.type_name(node));
             if let Some(name) = name {
-                let inside = around.iter().find_map(|(.., function)| *function);
                 let number = function.map(|_| self.functions.len());
                 around.push((self.nodes.subtree_end(node), name, number));
-                if let Some(number) = number {
+                if number.is_some() {
                     let names: Vec<&str> = around.iter().map(|(_, name, _)| name.as_str()).collect();
-                    let key = names.join("/");
-                    let outermost =
-                        inside.and_then(|at| self.functions.get(at)).map_or(number, |function| function.outermost);
-                    self.functions.push(NamedFunction { node, key, outermost });
+                    self.functions.push(NamedFunction { node, key: names.join("/") });
                 }
             }
             self.owner.push(around.iter().rev().find_map(|(.., function)| *function));
@@ -160,7 +147,7 @@ impl<'a> GuardCode<'a> {
     }
 
     /// Strips the parentheses around a node.
-    pub(super) fn strip_parentheses(&self, node: usize) -> usize {
+    fn strip_parentheses(&self, node: usize) -> usize {
         let mut at = node;
         loop {
             let inner = match self.nodes.kind(at) {
@@ -177,66 +164,16 @@ impl<'a> GuardCode<'a> {
         }
     }
 
-    /// Checks whether it is a name, a member, an element, or the result of a getter.
-    pub(super) fn is_path(&self, node: usize) -> bool {
-        let node = self.strip_parentheses(node);
-        if self.nodes.subtree_end(node) - node > LONGEST_PATH * 2 {
-            return false;
+    /// Returns the name that a call calls.
+    pub(super) fn called_name(&self, call: usize) -> Option<usize> {
+        if self.nodes.kind(call) == "method_invocation" {
+            return self.nodes.child(call, "name");
         }
-        match self.nodes.kind(node) {
-            "identifier" | "this" | "self" | "field_identifier" | "property_identifier" | "type_identifier" => true,
-            kind if is_member(kind) || is_index(kind) => self.object(node).is_some_and(|object| self.is_path(object)),
-            "method_invocation" => self.object(node).is_none_or(|object| self.is_path(object)),
-            kind if is_call(kind) => self.nodes.child(node, "function").is_some_and(|function| self.is_path(function)),
-            "pointer_expression" => self.nodes.child(node, "argument").is_some_and(|inner| self.is_path(inner)),
-            _ => false,
+        let function = self.nodes.child(call, "function")?;
+        if !is_member(self.nodes.kind(function)) {
+            return Some(function);
         }
-    }
-
-    /// Returns the object of a member or an element.
-    pub(super) fn object(&self, node: usize) -> Option<usize> {
-        let of = ["object", "operand", "value", "argument", "array"];
-        let found = of.iter().find_map(|field| self.nodes.child(node, field));
-        found.or_else(|| (self.nodes.kind(node) == "index_expression").then_some(node + 1))
-    }
-
-    /// Returns the first word of a path.
-    pub(super) fn root_of(path: &str) -> &str {
-        let mut words = path.split(' ').filter(|word| !matches!(*word, "(" | "*" | "&"));
-        let first = words.next().unwrap_or_default();
-        if matches!(first, "this" | "self") { words.nth(1).unwrap_or(first) } else { first }
-    }
-
-    /// Returns the called function and its arguments.
-    pub(super) fn call(&self, node: usize) -> Option<CallParts> {
-        let kind = self.nodes.kind(node);
-        if !is_call(kind) {
-            return None;
-        }
-        let arguments = self.nodes.child(node, "arguments");
-        let list = arguments.map(|list| {
-            let is_argument =
-                |node: &usize| !self.nodes.is_token(*node) || self.nodes.text(*node).starts_with(is_word_token);
-            self.nodes.children(list).filter(is_argument).collect()
-        });
-        let (receiver, name) = match kind {
-            "method_invocation" => (self.nodes.child(node, "object"), self.nodes.child(node, "name")),
-            _ => {
-                let function = self.nodes.child(node, "function")?;
-                if is_member(self.nodes.kind(function)) {
-                    let fields = ["property", "field", "attribute"];
-                    (self.object(function), fields.iter().find_map(|field| self.nodes.child(function, field)))
-                } else {
-                    (None, Some(function))
-                }
-            }
-        };
-        Some(CallParts { receiver, name: name?, arguments: list.unwrap_or_default() })
-    }
-
-    /// Returns the nearest statement around a node, or the node itself.
-    pub(super) fn statement(&self, node: usize) -> Option<usize> {
-        std::iter::once(node).chain(self.nodes.ancestors(node)).find(|node| self.is_statement(*node))
+        ["property", "field", "attribute"].iter().find_map(|field| self.nodes.child(function, field))
     }
 
     /// Checks whether it is a statement of its own in a block.
@@ -315,23 +252,8 @@ impl<'a> GuardCode<'a> {
     }
 }
 
-/// The parts of a call.
-pub(super) struct CallParts {
-    pub(super) receiver: Option<usize>,
-    pub(super) name: usize,
-    pub(super) arguments: Vec<usize>,
-}
-
-fn is_word_token(letter: char) -> bool {
-    letter.is_alphanumeric() || matches!(letter, '_' | '"' | '\'' | '$' | '`')
-}
-
-pub(super) fn is_member(kind: &str) -> bool {
+fn is_member(kind: &str) -> bool {
     matches!(kind, "member_expression" | "selector_expression" | "field_access" | "attribute" | "field_expression")
-}
-
-pub(super) fn is_index(kind: &str) -> bool {
-    matches!(kind, "index_expression" | "subscript_expression" | "subscript" | "array_access")
 }
 
 pub(super) fn is_call(kind: &str) -> bool {
@@ -342,7 +264,7 @@ pub(super) fn is_if(kind: &str) -> bool {
     matches!(kind, "if_statement" | "if_expression")
 }
 
-pub(super) fn is_block(kind: &str) -> bool {
+fn is_block(kind: &str) -> bool {
     matches!(
         kind,
         "block"
@@ -354,8 +276,4 @@ pub(super) fn is_block(kind: &str) -> bool {
             | "constructor_body"
             | "switch_block_statement_group"
     )
-}
-
-pub(super) fn is_ternary(kind: &str) -> bool {
-    matches!(kind, "ternary_expression" | "conditional_expression")
 }

@@ -3,42 +3,26 @@
 use std::collections::HashMap;
 
 use super::super::super::target::ChangedLineIndex;
-use super::code::{GuardCode, is_if};
-use super::conditions::{GuardCondition, GuardedUse, find_conditions, find_guarded_uses};
+use super::code::FunctionCode;
 use crate::domain::place::LineRange;
 
-/// A loss: what the change removes, and its place.
-pub(super) struct GuardLoss {
-    pub(super) rule: GuardRule,
+/// A check that the change removes.
+pub(super) struct LostCheck {
     /// Lines of the old side; the first of them is a deleted one.
     pub(super) lines: LineRange,
     /// Description of the loss, one sentence.
     pub(super) detail: String,
 }
 
-/// The rules of this folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::rules) enum GuardRule {
-    NullCheck,
-    SizeCheck,
-    Authorisation,
-    Release,
-    ErrorPath,
-    ErrorHandling,
-}
-
-/// All lines that a change adds and removes, over all files, each as returned by [`squeeze`].
+/// All lines that a change adds, over all files, each as returned by [`squeeze`].
 #[derive(Default)]
-pub(in crate::rules) struct ChangedText {
-    pub(super) come: String,
-    pub(super) gone: String,
-}
+pub(super) struct ChangedText(pub(super) String);
 
 impl ChangedText {
     /// Checks whether the change adds `text` anywhere.
     pub(super) fn adds(&self, text: &str) -> bool {
         let squeezed = squeeze(text);
-        !squeezed.is_empty() && memchr::memmem::find(self.come.as_bytes(), squeezed.as_bytes()).is_some()
+        !squeezed.is_empty() && memchr::memmem::find(self.0.as_bytes(), squeezed.as_bytes()).is_some()
     }
 }
 
@@ -60,19 +44,12 @@ pub(super) fn squeeze(text: &str) -> String {
 
 /// A function on both sides.
 pub(super) struct FunctionPair<'a> {
-    pub(super) old: &'a GuardCode<'a>,
-    pub(super) new: &'a GuardCode<'a>,
+    pub(super) old: &'a FunctionCode<'a>,
+    pub(super) new: &'a FunctionCode<'a>,
     pub(super) was: usize,
-    pub(super) is: usize,
     pub(super) removed: &'a ChangedLineIndex,
-    pub(super) added: &'a ChangedLineIndex,
     pub(super) around: &'a ChangedText,
-    /// The tests in the old function.
-    pub(super) asked: Vec<GuardCondition>,
-    /// The tests in the new function and the functions around it.
-    pub(super) asks: Vec<GuardCondition>,
-    /// Uses in the new function that require a value.
-    pub(super) needs: Vec<GuardedUse>,
+    is: usize,
     /// Counts of the old function's statements and conditions, normalized.
     pub(super) said: HashMap<String, usize>,
     /// Counts of the new function's.
@@ -82,38 +59,19 @@ pub(super) struct FunctionPair<'a> {
 }
 
 impl<'a> FunctionPair<'a> {
-    #[allow(clippy::too_many_arguments, reason = "what stands on both sides is twice as much")]
     pub(super) fn new(
-        old: &'a GuardCode<'a>,
-        new: &'a GuardCode<'a>,
+        (old, new): (&'a FunctionCode<'a>, &'a FunctionCode<'a>),
         (was, is): (usize, usize),
-        removed: &'a ChangedLineIndex,
-        added: &'a ChangedLineIndex,
+        (removed, added): (&'a ChangedLineIndex, &ChangedLineIndex),
         around: &'a ChangedText,
         new_lines: &[&'a str],
     ) -> Option<Self> {
         let (then, now) = (old.functions.get(was)?.node, new.functions.get(is)?.node);
-        let outermost = new.functions.get(new.functions.get(is)?.outermost)?.node;
-        let mut asked = find_conditions(old, then..old.nodes.subtree_end(then));
-        asked.retain(|question| old.owner(question.node) == Some(was));
         let (first, last) = new.nodes.lines(now);
         let fresh = (first..=last).filter(|line| added.covers(*line));
         let fresh = fresh.filter_map(|line| new_lines.get(usize::try_from(line).ok()? - 1).copied()).collect();
-        Some(Self {
-            asked,
-            asks: find_conditions(new, outermost..new.nodes.subtree_end(outermost)),
-            needs: find_guarded_uses(new, now..new.nodes.subtree_end(now)),
-            said: old.count_statements(then),
-            says: new.count_statements(now),
-            fresh,
-            old,
-            new,
-            was,
-            is,
-            removed,
-            added,
-            around,
-        })
+        let (said, says) = (old.count_statements(then), new.count_statements(now));
+        Some(Self { old, new, was, removed, around, is, said, says, fresh })
     }
 
     /// Returns the old function's node.
@@ -131,11 +89,6 @@ impl<'a> FunctionPair<'a> {
         self.removed.covers(self.old.nodes.lines(node).0)
     }
 
-    /// Checks whether the change adds the first line of a node of the new side.
-    pub(super) fn is_added(&self, node: usize) -> bool {
-        self.added.covers(self.new.nodes.lines(node).0)
-    }
-
     /// Checks whether a statement of the old function is in the new one.
     pub(super) fn is_kept(&self, statement: usize) -> bool {
         self.says.contains_key(&self.old.normalized_text(statement))
@@ -147,29 +100,13 @@ impl<'a> FunctionPair<'a> {
     }
 
     /// Builds a loss at a node of the old side.
-    pub(super) fn build_loss(&self, rule: GuardRule, node: usize, detail: String) -> Option<GuardLoss> {
+    pub(super) fn build_loss(&self, node: usize, detail: String) -> Option<LostCheck> {
         let (first, last) = self.old.nodes.lines(node);
         let first = (first..=last).find(|line| self.removed.covers(*line))?;
         let mut end = first;
         while end < last && end < first + 5 && self.removed.covers(end + 1) {
             end += 1;
         }
-        Some(GuardLoss { rule, lines: LineRange::new(first, end).ok()?, detail })
+        Some(LostCheck { lines: LineRange::new(first, end).ok()?, detail })
     }
-}
-
-/// Returns the nodes that a test guards, in either of its outcomes.
-pub(super) fn guarded_ranges(code: &GuardCode<'_>, question: &GuardCondition) -> Vec<std::ops::Range<usize>> {
-    let nodes = &code.nodes;
-    let own = nodes.subtree_end(question.node)..nodes.subtree_end(question.decides);
-    let mut ranges = Vec::from([own]);
-    if is_if(nodes.kind(question.decides))
-        && let Some(consequence) = nodes.child(question.decides, "consequence")
-        && code.statements(consequence).last().is_some_and(|last| code.exits_block(*last))
-    {
-        // In Rust the `if` is inside an expression statement.
-        let statement = code.statement(question.decides).unwrap_or(question.decides);
-        ranges.extend(code.following(statement).into_iter().map(|after| after..nodes.subtree_end(after)));
-    }
-    ranges
 }
