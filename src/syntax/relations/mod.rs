@@ -1,17 +1,11 @@
 //! Relations of a file to others: its imports, and the names that it defines and uses. Main function: [`relations`].
 //!
 //! They are read from the words of the text, without a parser: dividing a change must cost no more than reading it. Names, not meanings:
-//! nothing is resolved, and a name that many files define is weak evidence. A test compares the result with that of the parser (`by_tree`).
-//! Resolving an import to a file is left to callers that know the files.
+//! nothing is resolved, and a name that many files define is weak evidence. Resolving an import to a file is left to callers that know the files.
 
 mod imports;
 mod lexer;
 mod names;
-
-#[cfg(test)]
-mod by_tree;
-#[cfg(test)]
-mod comparison;
 
 use std::collections::BTreeSet;
 
