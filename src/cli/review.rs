@@ -16,7 +16,7 @@ use crate::config::{Colour, ModelChoice, Settings};
 use crate::domain::event::{Event, EventSink};
 use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::domain::review::Review;
-use crate::domain::run::{Engine, RunId};
+use crate::domain::run::Engine;
 use crate::domain::text::strip_line;
 use crate::present::delivery;
 use crate::present::events::{EventStream, FanOut, StreamEnd};
@@ -137,15 +137,8 @@ fn job(args: ReviewArgs) -> ReviewJob {
         settings_from_worktree: args.shape.settings_from_worktree(),
         scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
     };
-    ReviewJob {
-        run: RunId::random(),
-        request,
-        flags,
-        compare,
-        outputs: args.output,
-        leads: args.leads,
-        checks: args.check,
-    }
+    let (outputs, leads, checks) = (args.output, args.leads, args.check);
+    ReviewJob { compare, outputs, leads, checks, ..ReviewJob::new(request, flags) }
 }
 
 /// A review, and the outcome of posting it if that was requested.

@@ -400,8 +400,7 @@ impl BatchRun {
             ReviewRequest { directory: item.directory.clone(), scope: scope.clone(), settings_from_worktree: false };
         // Files that an earlier review covered would be left out otherwise.
         let compare = Compare { full: self.request.compare.full || self.request.force, ..self.request.compare.clone() };
-        let (leads, checks) = (Vec::new(), Vec::new());
-        let job = ReviewJob { run: RunId::random(), request, flags, outputs, compare, leads, checks };
+        let job = ReviewJob { outputs, compare, ..ReviewJob::new(request, flags) };
         let PlannedReview { identity, pulled, repository, saved, .. } = planned;
         let known = KnownInputs { pulled, repository, saved: Some(Arc::clone(&saved.list)), identity: Some(identity) };
         let cancel = self.limited.clone();

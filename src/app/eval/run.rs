@@ -16,7 +16,7 @@ use crate::domain::event::{Event, EventSink};
 use crate::domain::finding::Finding;
 use crate::domain::request::{Compare, Previous, ReviewRequest};
 use crate::domain::review::{Review, ReviewOutcome};
-use crate::domain::run::{RunId, Usage};
+use crate::domain::run::Usage;
 use crate::store::Store;
 use crate::sys::cancel::{Cancel, CancelReason};
 
@@ -60,15 +60,7 @@ pub(super) async fn run(
         settings_from_worktree: false,
     };
     let compare = Compare { with: Previous::None, full: true };
-    let job = ReviewJob {
-        run: RunId::random(),
-        request,
-        flags,
-        outputs: Vec::new(),
-        compare,
-        leads: Vec::new(),
-        checks: Vec::new(),
-    };
+    let job = ReviewJob { compare, ..ReviewJob::new(request, flags) };
     let (run, store) = (job.run, Store::at(&state));
     let around = ProcessEnv { state, store: store.clone(), ..around.clone() };
     let ended = Box::pin(review(job, around, events, cancel)).await;

@@ -71,6 +71,40 @@ pub(in crate::app) struct PreparedChange {
 }
 
 impl PreparedChange {
+    /// A change without a repository, history, notes and rules of its own.
+    pub(in crate::app) fn of(
+        change: Arc<ChangeSet>,
+        [new, old]: [Arc<dyn Workspace>; 2],
+        settings: Settings,
+        cancel: Cancel,
+        diffs: DiffOrigin,
+        parser: Option<Arc<ParserProbe>>,
+    ) -> Self {
+        let (repository, root, settings_at, saved, dismissed) = (None, None, None, None, None);
+        let (reports, known) = (ScannerReports::default(), BranchHistory::default());
+        let compare = Compare { with: Previous::None, full: false };
+        let (notes, rule_files) = (Vec::new(), Vec::new());
+        Self {
+            change,
+            new,
+            old,
+            settings,
+            settings_at,
+            cancel,
+            repository,
+            root,
+            diffs,
+            reports,
+            notes,
+            known,
+            compare,
+            saved,
+            dismissed,
+            rule_files,
+            parser,
+        }
+    }
+
     pub(in crate::app) fn tool_context(&self) -> ToolContext {
         ToolContext {
             change: Some(Arc::clone(&self.change)),
@@ -190,26 +224,8 @@ fn collect_range(
     // The files of a pull request may come from a stranger.
     let parser = around.parser(if of.is_some() { ProbeScope::Everything } else { ProbeScope::GrowingScanners });
     let known = BranchHistory { dismissals, ..BranchHistory::default() };
-    let compare = Compare { with: Previous::None, full: false };
-    Ok(PreparedChange {
-        change,
-        new,
-        old,
-        settings,
-        settings_at,
-        cancel,
-        repository,
-        root,
-        diffs,
-        reports: ScannerReports::default(),
-        notes,
-        known,
-        compare,
-        saved: None,
-        dismissed,
-        rule_files,
-        parser,
-    })
+    let prepared = PreparedChange::of(change, [new, old], settings, cancel, diffs, parser);
+    Ok(PreparedChange { settings_at, repository, root, notes, known, dismissed, rule_files, ..prepared })
 }
 
 /// The folder of the working tree, if the reviewed state is the one checked out.
@@ -264,31 +280,11 @@ fn collect_patch(
     let new = open(patch.change.new_at, DiffSide::New)?;
     let old = open(patch.change.old_at, DiffSide::Old)?;
     let change = Arc::new(patch.change.clone());
-    let (repository, root, notes) = (None, None, Vec::new());
     let diffs = DiffOrigin::Patch(Arc::new(patch));
     let rule_files = rule_files::read_all(&settings, None, false)?;
-    // Nor are there dismissals without a target.
-    let (settings_at, known, dismissed) = (None, BranchHistory::default(), None);
-    let compare = Compare { with: Previous::None, full: false };
-    Ok(PreparedChange {
-        change,
-        new,
-        old,
-        settings,
-        settings_at,
-        cancel,
-        repository,
-        root,
-        diffs,
-        reports: ScannerReports::default(),
-        notes,
-        known,
-        compare,
-        saved: None,
-        dismissed,
-        rule_files,
-        parser: around.parser(ProbeScope::Everything),
-    })
+    let parser = around.parser(ProbeScope::Everything);
+    let prepared = PreparedChange::of(change, [new, old], settings, cancel, diffs, parser);
+    Ok(PreparedChange { rule_files, ..prepared })
 }
 
 /// Notes a prompt injection in the authors' description of the change. In the code itself, a rule reports it.

@@ -59,6 +59,14 @@ pub struct ReviewJob {
     pub checks: Vec<String>,
 }
 
+impl ReviewJob {
+    /// A new run of a request, with nothing else.
+    pub fn new(request: ReviewRequest, flags: Flags) -> Self {
+        let (outputs, leads, checks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { run: RunId::random(), request, flags, outputs, compare: Compare::default(), leads, checks }
+    }
+}
+
 /// Reviews a change, saves the run, and writes the requested files.
 ///
 /// An interrupt or an expired deadline during the review is not an error: the findings so far are saved and delivered, marked incomplete.

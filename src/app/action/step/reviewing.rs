@@ -24,7 +24,7 @@ use crate::app::review::job::{KnownInputs, review_with};
 use crate::config::Flags;
 use crate::domain::event::{Event, EventSink};
 use crate::domain::forge::{Delivery, PullNumber, RepoName};
-use crate::domain::request::{Compare, ReviewRequest, ReviewScope};
+use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::domain::run::RunId;
 use crate::forge::GitHub;
 use crate::sys::cancel::Cancel;
@@ -79,15 +79,9 @@ impl ActionStep {
         let file = |extension: &str| folder.join(format!("review.{extension}"));
         let formats: Vec<_> = self.inputs.formats.iter().map(|format| (format.name, file(format.extension))).collect();
         let output = |(format, file): &(&str, PathBuf)| OutputFile { format: (*format).to_owned(), file: file.clone() };
-        let job = ReviewJob {
-            run,
-            request: ReviewRequest { directory, scope, settings_from_worktree: false },
-            flags: self.flags.clone(),
-            outputs: formats.iter().map(output).collect(),
-            compare: Compare::default(),
-            leads: Vec::new(),
-            checks: Vec::new(),
-        };
+        let request = ReviewRequest { directory, scope, settings_from_worktree: false };
+        let outputs = formats.iter().map(output).collect();
+        let job = ReviewJob { run, outputs, ..ReviewJob::new(request, self.flags.clone()) };
         let whose = if self.inputs.instructions.is_some() { TrustLevel::Target } else { TrustLevel::User };
         let (events, cancel) = (Arc::clone(&self.events), self.cancel.clone());
         let delivered = review_with(job, whose, KnownInputs::default(), self.around.clone(), events, cancel).await?;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::runs::{self, finding_like};
 use crate::app::context::environment::ProcessEnv;
 use crate::app::context::error::AppError;
-use crate::domain::finding::{Finding, FindingId, FindingStatus};
+use crate::domain::finding::{Finding, FindingId};
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 use crate::domain::text::strip_line;
@@ -108,11 +108,7 @@ const NAMED: usize = 20;
 pub fn applicable(around: &ProcessEnv, directory: &Path, run: Option<&str>) -> Result<Vec<AppliedFinding>, AppError> {
     let repo = Repo::open(directory)?;
     let review = saved_runs::read(around, saved_runs::find_in_repository(around, &repo, run)?)?;
-    let open = review
-        .findings
-        .iter()
-        .filter(|one| matches!(one.status, FindingStatus::New | FindingStatus::Open | FindingStatus::Reopened));
-    let with_suggestion = open.filter_map(|one| {
+    let with_suggestion = review.unresolved().filter_map(|one| {
         let lines = one.suggestion.as_ref()?.lines;
         Some(AppliedFinding { id: one.id.clone(), title: one.title.clone(), lines })
     });

@@ -33,7 +33,7 @@ use crate::domain::forge::ReviewedPull;
 use crate::domain::guideline::Guidelines;
 use crate::domain::id::CommitId;
 use crate::domain::place::{DiffSide, WorkspaceAt};
-use crate::domain::request::{Compare, Previous, ReviewRequest, ReviewScope};
+use crate::domain::request::{ReviewRequest, ReviewScope};
 use crate::git;
 use crate::prompt::Prompts;
 use crate::syntax::ProbeScope;
@@ -300,25 +300,11 @@ impl ResumeCheck<'_> {
         let new = workspace::open(Some(&pool), change.new_at, DiffSide::New, &[], filter.clone())?;
         let old = workspace::open(Some(&pool), change.old_at, DiffSide::Old, &[], filter)?;
         let (notes, known) = (given.notes.clone(), self.opened.known.clone());
-        Ok(PreparedChange {
-            change: Arc::new(change.clone()),
-            new,
-            old,
-            cancel: self.cancel.clone(),
-            settings,
-            settings_at,
-            repository,
-            parser: self.around.parser(ProbeScope::Everything),
-            root,
-            diffs: DiffOrigin::Repository(pool),
-            reports: given.reports.clone(),
-            notes,
-            known,
-            // Both are in `known`.
-            dismissed: None,
-            rule_files: Vec::new(),
-            compare: Compare { with: Previous::None, full: false },
-            saved: None,
-        })
+        let parser = self.around.parser(ProbeScope::Everything);
+        let (change, cancel) = (Arc::new(change.clone()), self.cancel.clone());
+        let prepared = PreparedChange::of(change, [new, old], settings, cancel, DiffOrigin::Repository(pool), parser);
+        let reports = given.reports.clone();
+        // Dismissals and the previous review are in `known`.
+        Ok(PreparedChange { settings_at, repository, root, reports, notes, known, ..prepared })
     }
 }

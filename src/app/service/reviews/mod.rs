@@ -212,15 +212,7 @@ impl Service {
         let request = ReviewRequest { directory: folder, scope, settings_from_worktree: false };
         // A review requested by name is complete; known findings keep their ids.
         let compare = Compare { full: true, ..Compare::default() };
-        let job = ReviewJob {
-            run: run.id,
-            request,
-            flags,
-            outputs: Vec::new(),
-            compare,
-            leads: Vec::new(),
-            checks: Vec::new(),
-        };
+        let job = ReviewJob { run: run.id, compare, ..ReviewJob::new(request, flags) };
         let id = run.id;
         self.notifier().notify(ChangeNotice::List);
         runtime.spawn(Arc::clone(self).carry(job, run, place));
