@@ -1,20 +1,21 @@
 //! The engine with a model: leads from the rules, the opening, the turns, the review. Main function: [`review_with_model`].
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::admission::{Admission, NotAdmitted};
-use super::builder::{Lead, ReviewBuilder};
+use super::builder::ReviewBuilder;
 use super::conversation::{ConversationStats, ToolList};
 use super::error::EngineError;
-use super::journal::{ConversationId, Journal, JournalRecord, RecordedRules, RecordedTrees};
+use super::journal::{ConversationId, Journal, JournalRecord, RecordedRules, RecordedTrees, RuleScope};
 use super::outcome::{EngineOutcome, ModelContribution, ProvenanceInput, instructions_hash, unreviewed_files};
-use super::parts::{self, ModelReviewInput, ModelReviewOutcome};
-use super::plan::{Opening, PlannedParts, ReviewLayout};
+use super::parts::{self, LaterLeads, ModelReviewInput, ModelReviewOutcome, PartOpener};
+use super::plan::{PlannedParts, ReviewLayout};
 use super::run::ModelRun;
 use super::verify::{VerificationOutcome, verify_findings};
+use crate::domain::event::NullEventSink;
 use crate::domain::path::RepoPath;
-use crate::domain::place::DiffSide;
 use crate::domain::review::{Review, StopReason};
 use crate::domain::run::{Engine, Usage};
 use crate::domain::verification::VerificationTotals as Numbers;
@@ -45,7 +46,7 @@ pub async fn review_with_model(mut run: ModelRun, admission: Option<&dyn Admissi
     let over = match stopped {
         Some(stopped) => Some(EngineOutcome::Stopped(stopped)),
         // No finding could touch a changed line, so a request would only cost.
-        None if input.layout.units.iter().all(Vec::is_empty) => Some(EngineOutcome::Done),
+        None if input.opener.parts().iter().all(Vec::is_empty) => Some(EngineOutcome::Done),
         None => None,
     };
     let admission = admission.filter(|_| over != Some(EngineOutcome::Done));
@@ -157,144 +158,210 @@ pub(super) struct PreparedReview {
     pub(super) stopped: Option<CancelReason>,
 }
 
-/// Prepares the review: runs the rules, divides the change, and builds the first messages.
+/// Prepares the review: divides the change, runs the rules on all of it or on its first part, and builds the first message.
 pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedReview, EngineError> {
-    prepare_with(run, journal, add_rule_leads)
+    let mut prepared = Preparation::of(run, journal);
+    let layout = prepared.layout(&[])?;
+    // Results of other scanners are compared with those of all rules.
+    let by_part = layout.units.len() > 1 && run.reports.is_empty() && !run.past.has_whole_rules();
+    if by_part {
+        return prepared.by_part(layout);
+    }
+    let (stopped, missed) = prepared.rules.add_leads(run, &mut prepared.builder, RuleScope::Whole, None);
+    if stopped.is_none() {
+        prepared.builder.record_rules(&run.packs, missed);
+    }
+    prepared.whole(Some(layout), stopped)
 }
 
 /// Prepares the review without the rules: only the leads of other tools are added.
 pub(super) fn prepare_without_rules(run: &ModelRun, journal: &Journal) -> Result<PreparedReview, EngineError> {
-    prepare_with(run, journal, |run, _, builder, _| {
-        let mut report = RulesReport::default();
-        rules::add_reports(&rules_input(run, &run.packs.trees()), &run.reports, &mut report);
-        let _ = builder.add_leads(&report.claims, &run.cancel);
-        None
-    })
+    let mut prepared = Preparation::of(run, journal);
+    let mut report = RulesReport::default();
+    rules::add_reports(&rules_input(run, &run.packs.trees(), None), &run.reports, &mut report);
+    let _ = prepared.builder.add_leads(&report.claims, &run.cancel);
+    prepared.whole(None, None)
 }
 
-fn prepare_with(
-    run: &ModelRun,
-    journal: &Journal,
-    add_leads: impl FnOnce(&ModelRun, &RecordedTrees, &mut ReviewBuilder, &mut Journal) -> Option<CancelReason>,
-) -> Result<PreparedReview, EngineError> {
-    let mut journal = journal.of(ConversationId::WHOLE);
-    let trees =
-        RecordedTrees::new([Arc::clone(&run.new), Arc::clone(&run.old)], &run.past, journal.of(ConversationId::WHOLE));
-    let mut builder = ReviewBuilder::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old))
-        .with_guidelines(Arc::clone(&run.guidelines))
-        .with_languages(GrammarLanguages::with(Arc::new(run.packs.trees())));
-    let stopped = add_leads(run, &trees, &mut builder, &mut journal);
-    builder.add_earlier(&run.known);
-    builder.set_aside_dismissed(&run.known, &run.started.0);
-    let carried = run.known.carried_files();
-    builder.mark_carried(&carried);
-    let tools = ToolList::with(&run.tools, ReviewBuilder::definitions(run.tools.runs_builds()));
-    let leads: Vec<LeadVars> = builder.leads().map(vars).collect();
-    let laid = PlannedParts { run, tools: tools.size, leads: &leads, carried: &carried };
-    let layout = ReviewLayout::of(&laid)?;
-    if run.past.plan().is_none() {
-        journal.record(None, layout.record(&run.change, &carried));
+/// Preparations under way.
+struct Preparation<'a> {
+    run: &'a ModelRun,
+    rules: RuleLeads,
+    builder: ReviewBuilder,
+    /// The files that were reviewed before.
+    carried: BTreeMap<RepoPath, String>,
+    tools: ToolList,
+}
+
+impl<'r> Preparation<'r> {
+    fn of(run: &'r ModelRun, journal: &Journal) -> Self {
+        let journal = journal.of(ConversationId::WHOLE);
+        let both = [Arc::clone(&run.new), Arc::clone(&run.old)];
+        let trees = RecordedTrees::new(both, &run.past, journal.of(ConversationId::WHOLE));
+        let builder = ReviewBuilder::new(Arc::clone(&run.change), Arc::clone(&trees.new), Arc::clone(&trees.old))
+            .with_guidelines(Arc::clone(&run.guidelines))
+            .with_languages(GrammarLanguages::with(Arc::new(run.packs.trees())));
+        let tools = ToolList::with(&run.tools, ReviewBuilder::definitions(run.tools.runs_builds()));
+        let carried = run.known.carried_files();
+        Self { run, rules: RuleLeads { trees, journal }, builder, carried, tools }
     }
-    let (mut parts, mut whole) = (Vec::new(), None);
-    if layout.units.len() > 1 {
-        let ranks = laid.ranks();
-        for (at, mut part) in builder.split(&layout.units).into_iter().enumerate() {
-            let opening = open_conversation(&laid, &layout, at, &mut part, &ranks)?;
-            parts.push((part, opening));
+
+    fn plan<'a>(&'a self, leads: &'a [LeadVars]) -> PlannedParts<'a> {
+        PlannedParts { run: self.run, tools: self.tools.size, leads, carried: &self.carried }
+    }
+
+    fn layout(&self, leads: &[LeadVars]) -> Result<ReviewLayout, PromptError> {
+        ReviewLayout::of(&self.plan(leads))
+    }
+
+    /// Prepares with the leads that the builder has; `known` is the layout without leads.
+    fn whole(
+        mut self,
+        known: Option<ReviewLayout>,
+        stopped: Option<CancelReason>,
+    ) -> Result<PreparedReview, EngineError> {
+        self.builder.add_earlier(&self.run.known);
+        settle_leads(self.run, &mut self.builder, &self.carried);
+        let leads: Vec<LeadVars> = self.builder.leads().map(parts::vars).collect();
+        let layout = match known.filter(|_| leads.is_empty()) {
+            Some(known) => known,
+            None => self.layout(&leads)?,
+        };
+        let ranks = self.plan(&leads).ranks();
+        self.finish(layout, ranks, None, stopped)
+    }
+
+    /// Prepares with the leads of the first part; those of the others are found while it is reviewed.
+    fn by_part(mut self, layout: ReviewLayout) -> Result<PreparedReview, EngineError> {
+        let others: BTreeSet<usize> = layout.units.iter().skip(1).flatten().copied().collect();
+        let files = self.run.change.files.iter().enumerate();
+        let is_first = |(at, path): &(usize, &RepoPath)| !others.contains(at) && !self.carried.contains_key(path);
+        let paths = files.map(|(at, file)| (at, &file.path));
+        let (first, others): (Vec<_>, Vec<_>) = paths.partition(is_first);
+        let [first, others]: [BTreeSet<usize>; 2] =
+            [first, others].map(|files| files.into_iter().map(|(at, _)| at).collect());
+        let (stopped, mut missed) = self.rules.add_leads(self.run, &mut self.builder, RuleScope::FirstPart, Some(&first));
+        self.builder.add_earlier(&self.run.known);
+        settle_leads(self.run, &mut self.builder, &self.carried);
+        let (mut rules, carried) = (self.rules.clone(), self.carried.clone());
+        let later = move |run: &ModelRun, builder: &mut ReviewBuilder| {
+            let (stopped_later, more) = rules.add_leads(run, builder, RuleScope::OtherParts, Some(&others));
+            settle_leads(run, builder, &carried);
+            missed.extend(more);
+            if stopped.or(stopped_later).is_none() {
+                builder.record_rules(&run.packs, missed);
+            }
+        };
+        let ranks = self.plan(&[]).ranks();
+        self.finish(layout, ranks, Some(Box::new(later)), stopped)
+    }
+
+    fn finish(
+        mut self,
+        layout: ReviewLayout,
+        ranks: Vec<usize>,
+        later: Option<LaterLeads>,
+        stopped: Option<CancelReason>,
+    ) -> Result<PreparedReview, EngineError> {
+        let (run, RuleLeads { trees, mut journal }) = (self.run, self.rules);
+        if run.past.plan().is_none() {
+            journal.record(None, layout.record(&run.change, &self.carried));
         }
-    } else {
-        whole = Some(open_conversation(&laid, &layout, 0, &mut builder, &[])?);
+        let is_whole = layout.units.len() <= 1;
+        let opener = PartOpener { tools: self.tools.size, layout, carried: self.carried, ranks };
+        let whole = if is_whole { Some(opener.open(run, 0, &mut self.builder)?) } else { None };
+        let input = ModelReviewInput { builder: self.builder, tools: self.tools, opener, whole, later };
+        Ok(PreparedReview { input, trees, stopped })
     }
-    let input = ModelReviewInput { builder, tools, layout, parts, whole };
-    Ok(PreparedReview { input, trees, stopped })
 }
 
-fn rules_input<'a>(run: &'a ModelRun, trees: &'a TreeCache) -> RulesInput<'a> {
+fn rules_input<'a>(run: &'a ModelRun, trees: &'a TreeCache, only: Option<&'a BTreeSet<usize>>) -> RulesInput<'a> {
     RulesInput {
         change: &run.change,
+        only,
         new: run.new.as_ref(),
         old: run.old.as_ref(),
         packs: &run.packs,
         trees,
         cancel: &run.cancel,
-        events: run.events.as_ref(),
+        events: if only.is_some() { &NullEventSink } else { run.events.as_ref() },
     }
 }
 
-/// Adds the leads of the rules: those of an earlier session, else those found now. Returns the reason if the rules were stopped.
-fn add_rule_leads(
-    run: &ModelRun,
-    trees: &RecordedTrees,
-    builder: &mut ReviewBuilder,
-    journal: &mut Journal,
-) -> Option<CancelReason> {
-    if let Some(RecordedRules { claims, notes, stopped, missed, unchecked, standing, suppressed }) = run.past.rules() {
-        let stopped = stopped.map(|ended| match ended {
-            StopReason::Deadline => CancelReason::DeadlinePassed,
-            _ => CancelReason::Interrupted,
-        });
-        let unchecked = usize::try_from(*unchecked).unwrap_or(usize::MAX);
-        let (checked, rest) = claims.split_at(claims.len().saturating_sub(unchecked));
-        builder.add_leads(checked, &Cancel::never());
-        if let Some(stopped) = stopped {
-            builder.add_leads(rest, &Cancel::stopped(stopped));
-        }
-        builder.add_existing_issues(standing, &Cancel::never());
-        builder.suppress(*suppressed);
-        if stopped.is_none() {
-            builder.record_rules(&run.packs, missed.iter().cloned());
-        }
-        for note in notes {
-            builder.add_note(note.clone());
-        }
-        return stopped;
-    }
-    if run.past.is_finished() {
-        return Some(CancelReason::Interrupted);
-    }
-    let trees_of_rules = run.packs.trees();
-    let input = rules_input(run, &trees_of_rules);
-    let mut report = rules::run(&input);
-    rules::add_reports(&input, &run.reports, &mut report);
-    let rest = builder.add_leads(&report.claims, &run.cancel);
-    builder.add_existing_issues(&report.standing, &run.cancel);
-    builder.suppress(report.suppressed);
-    report.notes.iter().for_each(|note| builder.add_note(note.clone()));
-    let stopped = report.stopped.or(rest.map(|(_, stopped)| stopped));
-    let missed: Vec<RepoPath> = unreviewed_files(&report.files).collect();
-    if stopped.is_none() {
-        builder.record_rules(&run.packs, missed.iter().cloned());
-    }
-    let ended = stopped.map(|stopped| EngineOutcome::Stopped(stopped).stop_reason());
-    let unchecked = u32::try_from(rest.map_or(0, |(unchecked, _)| unchecked)).unwrap_or(u32::MAX);
-    let _ = trees.new.omissions();
-    let rules = RecordedRules {
-        claims: report.claims,
-        notes: report.notes,
-        stopped: ended,
-        missed,
-        unchecked,
-        standing: report.standing,
-        suppressed: report.suppressed,
-    };
-    journal.record(None, JournalRecord::Rules(rules));
-    stopped
+/// Leads of the rules, from the journal or found now.
+#[derive(Clone)]
+struct RuleLeads {
+    trees: RecordedTrees,
+    journal: Journal,
 }
 
-/// Builds the first message; what it does not show is recorded in the builder.
-fn open_conversation(
-    laid: &PlannedParts<'_>,
-    layout: &ReviewLayout,
-    at: usize,
-    builder: &mut ReviewBuilder,
-    ranks: &[usize],
-) -> Result<Opening, PromptError> {
-    let leads: Vec<LeadVars> = builder.leads().map(vars).collect();
-    let opening = laid.opening(layout, at, &leads, ranks)?;
-    opening.left_out.iter().for_each(|left_out| builder.record_omitted_diff(left_out));
-    builder.withhold_leads(opening.leads_left_out.iter().cloned());
-    opening.notes.iter().for_each(|note| builder.add_note(note.clone()));
-    Ok(opening)
+/// Sets aside the leads that the model need not be given.
+fn settle_leads(run: &ModelRun, builder: &mut ReviewBuilder, carried: &BTreeMap<RepoPath, String>) {
+    builder.set_aside_dismissed(&run.known, &run.started.0);
+    builder.mark_carried(carried);
+}
+
+impl RuleLeads {
+    /// Adds the leads about some files: those of an earlier session, else those found now. Returns the reason if the rules were stopped, and the files
+    /// that they did not examine, or not wholly.
+    fn add_leads(
+        &mut self,
+        run: &ModelRun,
+        builder: &mut ReviewBuilder,
+        scope: RuleScope,
+        only: Option<&BTreeSet<usize>>,
+    ) -> (Option<CancelReason>, Vec<RepoPath>) {
+        if let Some(recorded) = run.past.rules(scope) {
+            return add_recorded_leads(builder, recorded);
+        }
+        if run.past.is_finished(scope) {
+            return (Some(CancelReason::Interrupted), Vec::new());
+        }
+        let trees_of_rules = run.packs.trees();
+        let input = rules_input(run, &trees_of_rules, only);
+        let mut report = rules::run(&input);
+        rules::add_reports(&input, &run.reports, &mut report);
+        let rest = builder.add_leads(&report.claims, &run.cancel);
+        builder.add_existing_issues(&report.standing, &run.cancel);
+        builder.suppress(report.suppressed);
+        report.notes.iter().for_each(|note| builder.add_note(note.clone()));
+        let stopped = report.stopped.or(rest.map(|(_, stopped)| stopped));
+        let missed: Vec<RepoPath> = unreviewed_files(&report.files).collect();
+        let ended = stopped.map(|stopped| EngineOutcome::Stopped(stopped).stop_reason());
+        let unchecked = u32::try_from(rest.map_or(0, |(unchecked, _)| unchecked)).unwrap_or(u32::MAX);
+        let _ = self.trees.new.omissions();
+        let rules = RecordedRules {
+            scope,
+            claims: report.claims,
+            notes: report.notes,
+            stopped: ended,
+            missed: missed.clone(),
+            unchecked,
+            standing: report.standing,
+            suppressed: report.suppressed,
+        };
+        self.journal.record(None, JournalRecord::Rules(rules));
+        (stopped, missed)
+    }
+}
+
+/// Adds the leads of an earlier session.
+fn add_recorded_leads(builder: &mut ReviewBuilder, recorded: &RecordedRules) -> (Option<CancelReason>, Vec<RepoPath>) {
+    let RecordedRules { claims, notes, stopped, missed, unchecked, standing, suppressed, .. } = recorded;
+    let stopped = stopped.map(|ended| match ended {
+        StopReason::Deadline => CancelReason::DeadlinePassed,
+        _ => CancelReason::Interrupted,
+    });
+    let unchecked = usize::try_from(*unchecked).unwrap_or(usize::MAX);
+    let (checked, rest) = claims.split_at(claims.len().saturating_sub(unchecked));
+    builder.add_leads(checked, &Cancel::never());
+    if let Some(stopped) = stopped {
+        builder.add_leads(rest, &Cancel::stopped(stopped));
+    }
+    builder.add_existing_issues(standing, &Cancel::never());
+    builder.suppress(*suppressed);
+    notes.iter().for_each(|note| builder.add_note(note.clone()));
+    (stopped, missed.clone())
 }
 
 /// Checks whether a limit ended the review before the first request.
@@ -365,25 +432,4 @@ fn finish(
             took_ms,
         },
     )
-}
-
-/// Converts a lead to the variables of the first message.
-fn vars(lead: &Lead) -> LeadVars {
-    let place = match lead.lines {
-        Some(lines) => format!("{}:{}", lead.path, lines.start()),
-        None => lead.path.to_string(),
-    };
-    let place = match lead.side {
-        DiffSide::New => place,
-        DiffSide::Old => format!("{place} (before the change)"),
-    };
-    LeadVars {
-        id: lead.id.clone(),
-        rule: lead.rule.clone(),
-        severity: lead.severity,
-        category: lead.category,
-        place,
-        title: lead.title.clone(),
-        body: lead.body.clone(),
-    }
 }

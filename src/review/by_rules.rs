@@ -54,6 +54,7 @@ pub fn review_with_rules(run: &RulesRun<'_>) -> Review {
     let trees = Arc::new(run.packs.trees());
     let input = RulesInput {
         change: &run.change,
+        only: None,
         new,
         old,
         packs: run.packs,

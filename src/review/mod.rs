@@ -36,7 +36,7 @@ pub use error::EngineError;
 pub use journal::{
     ConversationId, Difference, Differences, DivergedInput, FinalTurn, JournalEntry, JournalError, JournalRecord,
     JournalReplay, JournalReplayError, JournalSink, JournalSummary, NAME as JOURNAL, NameFate, RebuiltConversation,
-    RecordedAllowance, RecordedRead, RecordedRules, ReplayDivergence, SharedName, read as read_journal,
+    RecordedAllowance, RecordedRead, RecordedRules, ReplayDivergence, RuleScope, SharedName, read as read_journal,
 };
 pub use outcome::{
     EngineOutcome, FindingThresholds, ModelContribution, OmittedDiff, ProvenanceInput, ReviewDraft, ShownDiff,

@@ -125,6 +125,31 @@ pub(super) fn scan_base<'k>(
     Ok(base)
 }
 
+/// Returns the matches in files that are not reported on which equal one of the base: of code that was moved once and copied once, only one
+/// is new.
+pub(super) fn find_equal_heads(
+    input: &RulesInput<'_>,
+    base: &BaseText,
+    scan: &(dyn Fn(usize) -> Result<Vec<HeadMatch>, CancelReason> + Sync),
+) -> Result<Vec<HeadMatch>, CancelReason> {
+    if input.only.is_none() || base.counts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let words = RareWords::of(base.counts.keys().map(|(rule, key)| (*rule, key.as_str())));
+    let find = |at: usize| {
+        let Some(file) = input.change.files.get(at).filter(|_| !input.asks(at)) else { return Ok(Vec::new()) };
+        let text = read_text(input.new, &file.path)?;
+        if text.is_none_or(|text| words.rules_in(text.text()).is_empty()) { Ok(Vec::new()) } else { scan(at) }
+    };
+    let mut equal = Vec::new();
+    for found in for_each_file(input.change.files.len(), find).into_iter().flatten() {
+        let is_equal =
+            |hit: &HeadMatch| hit.touched.is_some() && base.counts.contains_key(&(hit.rule, hit.hit.key.clone()));
+        equal.extend(found?.into_iter().filter(is_equal));
+    }
+    Ok(equal)
+}
+
 fn search_file(
     input: &RulesInput<'_>,
     at: usize,

@@ -88,6 +88,7 @@ fn what_is_asked_beforehand_changes_nothing() {
         let (trees, cancel) = (crate::syntax::TreeCache::default(), Cancel::never());
         let input = super::input::RulesInput {
             change: &change,
+            only: None,
             new: &new,
             old: &old,
             packs: &packs,

@@ -1,5 +1,7 @@
 //! The input of the rules. Main type: [`RulesInput`].
 
+use std::collections::BTreeSet;
+
 use super::packs::Packs;
 use super::sides::BothSides;
 use crate::domain::change::ChangeSet;
@@ -12,6 +14,8 @@ use crate::workspace::Workspace;
 pub struct RulesInput<'a> {
     /// The change.
     pub change: &'a ChangeSet,
+    /// The files to report on, by their index in the change; `None` for all. The others are still compared with.
+    pub only: Option<&'a BTreeSet<usize>>,
     /// The tree of its head.
     pub new: &'a dyn Workspace,
     /// The tree of its merge base.
@@ -27,9 +31,14 @@ pub struct RulesInput<'a> {
 }
 
 impl<'a> RulesInput<'a> {
+    /// Checks whether a file is to be reported on.
+    pub(super) fn asks(&self, at: usize) -> bool {
+        self.sides().asks(at)
+    }
+
     /// The part that rules without settings read.
     pub(super) fn sides(&self) -> BothSides<'a> {
-        let RulesInput { change, old, new, trees, cancel, .. } = *self;
-        BothSides { change, old, new, trees, cancel }
+        let RulesInput { change, only, old, new, trees, cancel, .. } = *self;
+        BothSides { change, only, old, new, trees, cancel }
     }
 }

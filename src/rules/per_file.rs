@@ -123,6 +123,7 @@ mod tests {
         let (packs, trees) = (Packs::built_in().unwrap(), TreeCache::default());
         let input = RulesInput {
             change: &change,
+            only: None,
             new: &new,
             old: &old,
             packs: &packs,

@@ -105,6 +105,9 @@ pub(super) fn match_removals<'k>(
     notes: &mut BTreeSet<String>,
 ) -> Result<Vec<(usize, RuleRef, RuleMatch)>, CancelReason> {
     let files = for_each_file(input.change.files.len(), |at| {
+        if !input.asks(at) {
+            return Ok(FileRemovals::default());
+        }
         known(at).map_or_else(|| find_file_removals(input, at), |left| Ok(left.clone()))
     });
     let mut files: Vec<FileRemovals> =

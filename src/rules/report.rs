@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::allow_comments::AllowFilter;
-use super::base_matches::scan_base;
+use super::base_matches::{find_equal_heads, scan_base};
 use super::cause::locate_cause;
 use super::checks::CHECKS;
 use super::claims::{MatchReason, build_claim, rule_info};
@@ -38,15 +38,18 @@ pub(super) struct CappedClaims {
     pub(super) suppressed: u32,
 }
 
-/// Compares the matches with the base and writes the claims to report.
+/// Compares the matches with the base and writes the claims to report. `elsewhere` returns the matches of a file that is not reported on.
 pub(super) fn build_report(
     input: &RulesInput<'_>,
-    heads: Vec<HeadMatch>,
+    mut heads: Vec<HeadMatch>,
+    elsewhere: &(dyn Fn(usize) -> Result<Vec<HeadMatch>, CancelReason> + Sync),
     alone: &PerFileResults,
     notes: &mut BTreeSet<String>,
 ) -> Result<CappedClaims, CancelReason> {
     let base = scan_base(input, &heads, &|at| alone.results_of(at)?.stood.get(), notes)?;
-    let MatchComparison { new, made, mut stood } = subtract_base(heads, &base);
+    heads.extend(find_equal_heads(input, &base, elsewhere)?);
+    let MatchComparison { mut new, mut made, mut stood } = subtract_base(heads, &base);
+    [&mut new, &mut made, &mut stood].into_iter().for_each(|found| found.retain(|hit| input.asks(hit.file)));
     let (rewritten, new) = split_rewritten(input, new, &base);
     stood.extend(rewritten);
     let mut found: Vec<(HeadMatch, MatchReason)> = new.into_iter().map(|hit| (hit, MatchReason::Came)).collect();

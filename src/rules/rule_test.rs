@@ -171,6 +171,7 @@ pub(super) fn review(made_up: &SyntheticChange, packs: &Packs, cancel: &Cancel) 
     let (change, old, new) = made_up.build();
     run(&RulesInput {
         change: &change,
+        only: None,
         new: &new,
         old: &old,
         packs,

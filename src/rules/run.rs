@@ -36,7 +36,7 @@ pub struct RulesReport {
     pub standing: Vec<Claim>,
     /// Number of claims silenced by comments in the code; the notes name them.
     pub suppressed: u32,
-    /// Every changed file, in the order of the change.
+    /// Every file that was asked about, in the order of the change.
     pub files: Vec<FileCoverage>,
     /// Those of them that were checked in part only because of their size: line by line.
     pub line_by_line: BTreeSet<RepoPath>,
@@ -49,16 +49,16 @@ pub struct RulesReport {
 /// Time that a stopped run may still use to compare its matches with the base.
 const MOMENT: Duration = Duration::from_millis(800);
 
-/// Runs every rule over every changed file.
+/// Runs every rule over every changed file that [`RulesInput::only`] names.
 pub fn run(input: &RulesInput<'_>) -> RulesReport {
     run_with(input, &PerFileResults::new(input.change.files.len()))
 }
 
-/// Runs every rule over every changed file; `alone` holds the single-file results.
+/// Runs every rule over these files; `alone` holds the single-file results.
 pub(super) fn run_with(input: &RulesInput<'_>, alone: &PerFileResults) -> RulesReport {
     let total = input.change.files.len();
     let done = AtomicU64::new(0);
-    let heads = for_each_file(total, |at| scan_head(input, at, alone, &done));
+    let heads = for_each_file(total, |at| input.asks(at).then(|| scan_head(input, at, alone, &done)));
     let mut report = RulesReport::default();
     let mut hits = Vec::new();
     // Settings, including a project's, may switch rules off; the report names them rather than leave them silent.
@@ -67,13 +67,14 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &PerFileResults) -> RulesR
     for (at, outcome) in heads.into_iter().enumerate() {
         let path = &input.change.files[at].path;
         match outcome {
-            Some(Ok(head)) => {
+            Some(None) => {}
+            Some(Some(Ok(head))) => {
                 report.files.push(FileCoverage { path: path.clone(), state: head.state, reason: head.reason });
                 report.line_by_line.extend(head.is_cut_by_size.then(|| path.clone()));
                 hits.extend(head.hits);
                 notes.extend(head.notes);
             }
-            Some(Err(stopped)) => {
+            Some(Some(Err(stopped))) => {
                 report.stopped = Some(stopped);
                 let reason = Some(format!("not reached: {stopped}"));
                 report.files.push(FileCoverage { path: path.clone(), state: CoverageState::Skipped, reason });
@@ -87,7 +88,8 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &PerFileResults) -> RulesR
     // A stopped run still reports what it found, and a match is only a finding after comparison with the base: that gets extra time.
     let moment = Cancel::after(MOMENT);
     let asked = RulesInput { cancel: if report.stopped.is_some() { &moment } else { input.cancel }, ..*input };
-    match build_report(&asked, hits, alone, &mut notes) {
+    let elsewhere = |at: usize| Ok(scan_file_head(&asked, at, &asked.change.files[at])?.hits);
+    match build_report(&asked, hits, &elsewhere, alone, &mut notes) {
         Ok(told) => {
             (report.claims, report.standing, report.suppressed) = (told.claims, told.standing, told.suppressed);
         }
@@ -271,6 +273,7 @@ mod tests {
         let events = &NullEventSink;
         run(&RulesInput {
             change: &change,
+            only: None,
             new: &new,
             old: &old,
             packs: &packs,
@@ -342,6 +345,45 @@ mod tests {
             claims += agrees_with_the_whole(path, first, &text);
         }
         assert!(claims > 100, "{claims}");
+    }
+
+    #[test]
+    fn files_that_are_asked_about_on_their_own_are_told_as_in_the_whole() {
+        let fixtures = fixtures();
+        let (packs, cancel) = (Packs::built_in().unwrap(), Cancel::never());
+        let mut told = 0;
+        for (round, some) in fixtures.chunks(20).enumerate().step_by(4) {
+            let mut change = SyntheticChange::default();
+            for (at, (path, text)) in some.iter().enumerate() {
+                let name = path.rsplit('/').next().unwrap();
+                let (path, other) = (format!("src/{at}_{name}"), format!("lib/{at}_{name}"));
+                let lines: Vec<&str> = text.split_inclusive('\n').collect();
+                let without = [&lines[..round % lines.len()], &lines[round % lines.len() + 1..]].concat().concat();
+                change = match at % 4 {
+                    0 => change.now(&path, text),
+                    1 => change.was(&path, text).now(&path, &without),
+                    2 => change.was(&path, &without).now(&path, text),
+                    // It is moved, and copied as well.
+                    _ => change.was(&other, text).now(&path, text).now(&format!("app/{at}_{name}"), text),
+                };
+            }
+            let (change, old, new) = change.build();
+            let claims = |only: Option<&BTreeSet<usize>>| {
+                let (trees, events) = (TreeCache::default(), &NullEventSink);
+                let (packs, trees, cancel) = (&packs, &trees, &cancel);
+                let report =
+                    run(&RulesInput { change: &change, only, new: &new, old: &old, packs, trees, cancel, events });
+                report.claims.iter().map(|claim| format!("{claim:?}")).collect::<Vec<_>>()
+            };
+            let mut whole = claims(None);
+            let (some, others) = (0..change.files.len()).partition::<BTreeSet<usize>, _>(|at| at % 3 == 0);
+            let mut parts = [claims(Some(&some)), claims(Some(&others))].concat();
+            whole.sort();
+            parts.sort();
+            assert_eq!(parts, whole, "{round}");
+            told += whole.len();
+        }
+        assert!(told > 50, "{told}");
     }
 
     #[test]
@@ -499,6 +541,7 @@ mod tests {
         let cancel = Cancel::never();
         let input = RulesInput {
             change: &change,
+            only: None,
             new: &new,
             old: &old,
             packs: &packs,
@@ -529,6 +572,7 @@ mod tests {
         cancel.interrupt();
         let input = RulesInput {
             change: &change,
+            only: None,
             new: &new,
             old: &old,
             packs: &packs,
@@ -549,6 +593,7 @@ mod tests {
         let cancel = Cancel::never();
         let input = RulesInput {
             change: &change,
+            only: None,
             new: &new,
             old: &old,
             packs: &packs,

@@ -2,7 +2,9 @@
 //!
 //! The rules and their settings belong in `input`; what a file of a side holds belongs in `target`.
 
-use crate::domain::change::ChangeSet;
+use std::collections::BTreeSet;
+
+use crate::domain::change::{ChangeSet, FileChange};
 use crate::syntax::TreeCache;
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
@@ -11,8 +13,23 @@ use crate::workspace::Workspace;
 #[derive(Clone, Copy)]
 pub(super) struct BothSides<'a> {
     pub(super) change: &'a ChangeSet,
+    /// The files to report on; `None` for all.
+    pub(super) only: Option<&'a BTreeSet<usize>>,
     pub(super) old: &'a dyn Workspace,
     pub(super) new: &'a dyn Workspace,
     pub(super) trees: &'a TreeCache,
     pub(super) cancel: &'a Cancel,
+}
+
+impl<'a> BothSides<'a> {
+    /// Checks whether a file is to be reported on.
+    pub(super) fn asks(&self, at: usize) -> bool {
+        self.only.is_none_or(|only| only.contains(&at))
+    }
+
+    /// Returns the files to report on, with their indices.
+    pub(super) fn files(&self) -> impl Iterator<Item = (usize, &'a FileChange)> {
+        let asked = *self;
+        self.change.files.iter().enumerate().filter(move |(at, _)| asked.asks(*at))
+    }
 }

@@ -119,6 +119,36 @@ fn three_hundred_files_are_reviewed_in_parts_and_the_review_is_complete() {
 }
 
 #[test]
+fn the_first_request_leaves_before_the_rules_ran_on_the_other_parts_whose_leads_are_given_all_the_same() {
+    let repo = many(300);
+    let conflict = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n";
+    repo.write("src/part20/file205.py", conflict).write("src/part0/file0.py", conflict).commit("Merge");
+    let refuted = |path: &str, lead: &str| {
+        let shown = json!({ "turn": 0, "user_contains": [format!("=== {path}"), "general/conflict-marker"] });
+        let refute = json!({ "name": "refute_lead", "input": { "id": lead, "reason": "It is meant." } });
+        step(&shown, &json!({ "calls": [refute] }))
+    };
+    let lacks = ["general/conflict-marker"];
+    let steps = [
+        refuted("src/part0/file0.py", "L1"),
+        refuted("src/part20/file205.py", "L2"),
+        step(&json!({ "turn": 0, "user_contains": [PART], "user_lacks": lacks }), &finish("It adds values.")),
+        step(&json!({ "turn": 1, "user_contains": [PART] }), &finish("It adds values.")),
+        across(0, &finish("All parts add values alike.")),
+    ];
+    let talk = scripted(&repo, "big_leads", &steps);
+    let told = ended(&talk, "", 0, "finished");
+    let leads = &told.review["coverage"]["leads"];
+    assert_eq!((&leads["given"], &leads["refuted"]), (&json!(2), &json!(2)), "{}", told.all());
+
+    let entries = journal(&talk);
+    let first = |is: &dyn Fn(&Value) -> bool| entries.iter().position(is).expect("an entry");
+    let rules = |scope: &str| first(&|entry| entry["record"]["kind"] == "rules" && entry["record"]["scope"] == scope);
+    let request = first(&|entry| entry["record"]["kind"] == "request");
+    assert!(rules("first_part") < request && request < rules("other_parts"));
+}
+
+#[test]
 fn a_change_that_fits_is_one_conversation_as_ever() {
     let repo = many(5);
     let talk =

@@ -296,6 +296,7 @@ fn what_the_rules_proved_does_not_vanish() {
     let packs = packs.with_severities(&[("rust/compared-with-nan".to_owned(), Severity::High)]).expect("a rule");
     let report = rules::run(&RulesInput {
         change: &world.change,
+        only: None,
         new: world.new.as_ref(),
         old: world.old.as_ref(),
         packs: &packs,

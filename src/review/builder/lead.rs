@@ -165,7 +165,7 @@ impl ReviewBuilder {
                 continue;
             }
             let lead = Lead {
-                id: format!("L{}", self.leads.len() + 1),
+                id: self.next_lead_id(),
                 rule: claim.origin.name.clone(),
                 title: finding.title.clone(),
                 body: claim.body.clone(),
@@ -178,6 +178,11 @@ impl ReviewBuilder {
             self.leads.push(TrackedLead { lead, finding, is_earlier: false, state: LeadState::Unanswered });
         }
         None
+    }
+
+    fn next_lead_id(&mut self) -> String {
+        self.led += 1;
+        format!("L{}", self.led)
     }
 
     /// Adds model findings of the previous review as leads, if their lines still exist and their file is reviewed again. Rules find theirs again.
@@ -193,7 +198,7 @@ impl ReviewBuilder {
         for EarlierFinding { finding, .. } in prior.findings.iter().filter(asks).take(MOST_EARLIER) {
             let Some(anchor) = finding.anchors.first() else { continue };
             let lead = Lead {
-                id: format!("L{}", self.leads.len() + 1),
+                id: self.next_lead_id(),
                 rule: format!("earlier/{}", finding.id),
                 title: finding.title.clone(),
                 body: format!("The review before this one said, and its lines stand as they were:\n\n{}", finding.body),

@@ -80,6 +80,8 @@ pub struct ReviewBuilder {
     /// Reports beyond the most that are taken.
     beyond: u32,
     leads: Vec<TrackedLead>,
+    /// Number of leads ever added: numbers are not reused.
+    led: usize,
     /// The leads that the model was not given: the first message had no room for them.
     kept_back: HashSet<String>,
     sections: Vec<ReviewSection>,
@@ -112,6 +114,7 @@ impl ReviewBuilder {
             withdrawn: 0,
             beyond: 0,
             leads: Vec::new(),
+            led: 0,
             kept_back: HashSet::new(),
             sections: Vec::new(),
             gate: FinishGate::default(),

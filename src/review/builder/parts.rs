@@ -1,11 +1,12 @@
-//! Splitting a builder into parts of a change, and joining them again. Main functions: [`ReviewBuilder::split`], [`ReviewBuilder::join`].
+//! Builders of the parts of a change, and joining them again. Main functions: [`ReviewBuilder::part`], [`ReviewBuilder::join`].
 //!
 //! The builder of a part accepts findings about any file, because defects cross parts; it must cover its own files, and the leads about them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::finding::FiledReceipt;
+use super::lead::TrackedLead;
 use super::{AcceptedFinding, ReviewBuilder};
 use crate::domain::finding::Finding;
 use crate::domain::path::RepoPath;
@@ -42,31 +43,22 @@ impl ReviewBuilder {
         }
     }
 
-    /// Creates a builder for each part: its files, and the leads about them. The first part also gets the leads of no part.
-    pub(in crate::review) fn split(&mut self, parts: &[Vec<usize>]) -> Vec<Self> {
+    /// Creates the builder of a part: its files, and the leads about them. The first part also gets the leads of no part.
+    pub(in crate::review) fn part(&mut self, parts: &[Vec<usize>], at: usize) -> Self {
+        let own: BTreeSet<usize> = parts.get(at).into_iter().flatten().copied().collect();
+        let mut builder = self.without_coverage();
+        builder
+            .seen
+            .set_duties(|file, _| if own.contains(&file) { CoverageDuty::Own } else { CoverageDuty::Elsewhere });
         let change = Arc::clone(&self.change);
-        let owners: HashMap<usize, usize> =
-            parts.iter().enumerate().flat_map(|(part, files)| files.iter().map(move |at| (*at, part))).collect();
-        let mut of_path: HashMap<(DiffSide, &RepoPath), usize> = HashMap::new();
-        for (at, file) in change.files.iter().enumerate() {
-            for side in [DiffSide::Old, DiffSide::New] {
-                of_path.insert((side, file.path_at(side)), owners.get(&at).copied().unwrap_or(0));
-            }
-        }
-        let mut builders: Vec<Self> = (0..parts.len()).map(|_| self.without_coverage()).collect();
-        for (part, builder) in builders.iter_mut().enumerate() {
-            builder.seen.set_duties(|at, _| {
-                if owners.get(&at) == Some(&part) { CoverageDuty::Own } else { CoverageDuty::Elsewhere }
-            });
-        }
-        for leading in std::mem::take(&mut self.leads) {
-            let part = of_path.get(&(leading.lead.side, &leading.lead.path)).copied().unwrap_or(0);
-            match builders.get_mut(part) {
-                Some(builder) => builder.leads.push(leading),
-                None => self.leads.push(leading),
-            }
-        }
-        builders
+        let listed = if at == 0 { parts.get(1..).unwrap_or_default() } else { parts.get(at..=at).unwrap_or_default() };
+        let files = listed.iter().flatten().filter_map(|file| change.files.get(*file));
+        let places: HashSet<(DiffSide, &RepoPath)> =
+            files.flat_map(|file| [DiffSide::Old, DiffSide::New].map(|side| (side, file.path_at(side)))).collect();
+        let is_listed = |lead: &TrackedLead| places.contains(&(lead.lead.side, &lead.lead.path));
+        let leads = std::mem::take(&mut self.leads);
+        (builder.leads, self.leads) = leads.into_iter().partition(|lead| is_listed(lead) != (at == 0));
+        builder
     }
 
     /// Creates a builder without coverage requirements, for a pass over files that others review.

@@ -25,7 +25,7 @@ pub use replay::{
 use record::VERSION;
 pub use record::{
     ConversationId, FinalTurn, JournalEntry, JournalRecord, NameFate, RecordedAllowance, RecordedRead, RecordedRules,
-    SharedName,
+    RuleScope, SharedName,
 };
 pub(super) use replay::{AbandonedUsage, NextReplayStep, RecordedEnd, RecordedTrees, ReplayOutcome, Transcript};
 use shorten::RemovedResults;
@@ -52,6 +52,7 @@ impl JournalSink for RunJournal {
 }
 
 /// Writes the entries of one conversation to a sink until the sink fails; a run continues without a journal, and reports that.
+#[derive(Clone)]
 pub(super) struct Journal {
     kept: Arc<Mutex<SharedSink>>,
     unit: ConversationId,

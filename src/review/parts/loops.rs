@@ -1,16 +1,19 @@
 //! Conversations about the parts of a change, some of them concurrent. Main function: [`review`].
 //!
 //! A part begins after the one before it, if the budget has room for it and its provider responds; a failed part does not affect the others. All of
-//! them are driven by one task.
+//! them are driven by one task. The rules run on the files of the first part before it begins, and on the others while its model responds.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::future::try_join;
 use futures_util::{StreamExt as _, stream};
+use tokio::sync::OnceCell;
 
 use super::combined::{CombinedParts, FinishedCrossPart, FinishedPart, ModelReviewOutcome};
 use super::cross_part::{self, CrossPartInput};
 use super::merge::PartResult;
+use super::opener::PartOpener;
 use crate::domain::event::{Event, UnitState};
 use crate::domain::review::StopReason;
 use crate::llm::{BoxFuture, TurnUsage};
@@ -21,7 +24,7 @@ use crate::review::conversation::{ActiveModel, Conversation, ConversationStats, 
 use crate::review::error::EngineError;
 use crate::review::journal::{ConversationId, Journal, JournalRecord, NextReplayStep, SharedName, Transcript};
 use crate::review::outcome::EngineOutcome;
-use crate::review::plan::{Opening, ReviewLayout};
+use crate::review::plan::Opening;
 use crate::review::run::ModelRun;
 use crate::sys::blocking::{self, BlockingFailure};
 
@@ -35,12 +38,15 @@ pub(in crate::review) struct ModelReviewInput {
     /// Desk of the whole change, with the results of the rules.
     pub(in crate::review) builder: ReviewBuilder,
     pub(in crate::review) tools: ToolList,
-    pub(in crate::review) layout: ReviewLayout,
-    /// Desk and first message of each part; empty if the change is reviewed as a whole.
-    pub(in crate::review) parts: Vec<(ReviewBuilder, Opening)>,
+    pub(in crate::review) opener: PartOpener,
     /// First message if it is reviewed as a whole.
     pub(in crate::review) whole: Option<Opening>,
+    /// Adds the leads of the parts after the first, if the rules are still to be run on them.
+    pub(in crate::review) later: Option<LaterLeads>,
 }
+
+/// Work that adds leads to the desk of the whole change.
+pub(in crate::review) type LaterLeads = Box<dyn FnOnce(&ModelRun, &mut ReviewBuilder) + Send>;
 
 /// Drives the parts to their ends, and returns them in their order. The first `promised` ones run side by side.
 async fn drive_parts(
@@ -68,7 +74,7 @@ pub(in crate::review) async fn review(
     journal: &Journal,
     over: Option<EngineOutcome>,
 ) -> Result<ModelReviewOutcome, EngineError> {
-    let ModelReviewInput { builder, tools, layout, parts, whole } = input;
+    let ModelReviewInput { builder, tools, opener, whole, later } = input;
     let recorded = run.past.recorded_time();
     let add_recorded = |shared: &SharedBudget| {
         shared.add_recorded_turns(recorded.turns, &recorded.usage.unwrap_or(TurnUsage::NOTHING), recorded.known);
@@ -86,25 +92,27 @@ pub(in crate::review) async fn review(
         let Conversation { stats, budget, role: ReviewerRole { builder, .. }, .. } = conversation;
         return Ok(ModelReviewOutcome { builder, ending, stats, budget });
     }
-    let sizes: Vec<u64> = parts.iter().map(|(_, opening)| tools.size + opening.size()).collect();
+    let sizes = opener.sizes(run)?;
     let cross_part = tools.size + cross_part::opening_room(&run.limits);
     let shared = SharedBudget::in_pool(run.limits, &[&sizes[..], &[cross_part]].concat(), run.pool.as_ref());
     let promised = shared.promised_parts();
     add_recorded(&shared);
-    let context = PartContext { run, tools, journal, shared, of: sizes.len(), faults: AtomicU32::new(0), over };
+    let (whole, later) = (Mutex::new(builder), Mutex::new(later));
+    let (faults, leads, of) = (AtomicU32::new(0), OnceCell::new(), sizes.len());
+    let context = PartContext { run, tools, journal, shared, of, faults, over, opener, whole, later, leads };
     let mut units: Vec<BoxFuture<'_, Result<FinishedPart, EngineError>>> = Vec::with_capacity(sizes.len());
-    for ((at, (builder, opening)), size) in parts.into_iter().enumerate().zip(sizes) {
-        let files = layout.units.get(at).cloned().unwrap_or_default();
+    let mut opened = Some(context.open(0)?);
+    for (at, size) in sizes.into_iter().enumerate() {
         let transcript = run.past.transcript(journal, &ConversationId::Part(number(at)));
         // Parts begun in an earlier session have priority over the others, in any position.
         let share = transcript.has_request();
         let share = share.then(|| context.shared.resume_part(at, if transcript.is_open() { size } else { 0 }));
-        let part = Part { at, files, size, builder, opening, transcript };
-        units.push(Box::pin(context.review_part(part, share)));
+        units.push(Box::pin(context.review_part(at, opened.take(), transcript, share)));
     }
-    let done = drive_parts(units, promised).await?;
-    let mut combined = CombinedParts::combine(builder, done);
-    let cross_part = match context.start_cross_part(&combined, layout.units).await? {
+    // The first part is polled first: its request leaves before the rules begin on the others.
+    let (done, ()) = try_join(drive_parts(units, promised), context.add_later_leads()).await?;
+    let mut combined = CombinedParts::combine(lock(&context.whole).clone(), done);
+    let cross_part = match context.start_cross_part(&combined).await? {
         Ok((share, opening, transcript)) => {
             let budget = ConversationBudget::for_share(share, cross_part::limits(&run.limits));
             let builder = combined.builder.without_coverage();
@@ -132,28 +140,61 @@ struct PartContext<'a> {
     faults: AtomicU32,
     /// Set if no request is sent at all.
     over: Option<EngineOutcome>,
-}
-
-/// A part before its conversation.
-struct Part {
-    /// Index, from 0.
-    at: usize,
-    /// Its files, by their index in the change.
-    files: Vec<usize>,
-    /// Tokens of its first request.
-    size: u64,
-    builder: ReviewBuilder,
-    opening: Opening,
-    transcript: Transcript,
+    opener: PartOpener,
+    /// Desk of the whole change, with the leads of parts that were not opened.
+    whole: Mutex<ReviewBuilder>,
+    later: Mutex<Option<LaterLeads>>,
+    /// Set once all leads are known.
+    leads: OnceCell<()>,
 }
 
 /// Start of the cross-part pass.
 type StartedCrossPart = (BudgetShare, Opening, Transcript);
 
 impl PartContext<'_> {
-    /// Reviews a part, or continues the review of an earlier session; if it is not begun, records the reason. `share` is set for one that was begun.
-    async fn review_part(&self, part: Part, share: Option<BudgetShare>) -> Result<FinishedPart, EngineError> {
-        let Part { at, files, size, builder, opening, mut transcript } = part;
+    /// Opens a part with the leads known so far.
+    fn open(&self, at: usize) -> Result<(ReviewBuilder, Opening), PromptError> {
+        blocking::in_place(|| self.opener.open_part(self.run, at, &mut lock(&self.whole)))
+    }
+
+    /// Adds the leads of the parts after the first, once. If they never come, the run was stopped, and no further part begins.
+    async fn add_later_leads(&self) -> Result<(), EngineError> {
+        let add = || async {
+            let Some(later) = lock(&self.later).take() else { return Ok(()) };
+            let (run, mut builder) = (Arc::clone(self.run), lock(&self.whole).clone());
+            let work = move || {
+                later(&run, &mut builder);
+                builder
+            };
+            match blocking::run("the rules", &self.run.cancel, work).await {
+                Ok(builder) => *lock(&self.whole) = builder,
+                Err(BlockingFailure::Abandoned { .. }) => {}
+                Err(lost) => return Err(lost.into()),
+            }
+            self.run.past.check()?;
+            Ok::<(), EngineError>(())
+        };
+        self.leads.get_or_try_init(add).await.copied()
+    }
+
+    /// Reviews a part, or continues the review of an earlier session; if it is not begun, records the reason. `share` is set for one that was begun,
+    /// `opened` for one that was opened.
+    async fn review_part(
+        &self,
+        at: usize,
+        opened: Option<(ReviewBuilder, Opening)>,
+        mut transcript: Transcript,
+        share: Option<BudgetShare>,
+    ) -> Result<FinishedPart, EngineError> {
+        let files = self.opener.parts().get(at).cloned().unwrap_or_default();
+        let (builder, opening) = match opened {
+            Some(opened) => opened,
+            None => {
+                self.add_later_leads().await?;
+                self.open(at)?
+            }
+        };
+        let size = self.tools.size + opening.size();
         let begun = match (share, transcript.next_step()) {
             (Some(share), _) => Ok(share),
             (None, NextReplayStep::End(end)) => {
@@ -208,7 +249,6 @@ impl PartContext<'_> {
     async fn start_cross_part(
         &self,
         combined: &CombinedParts,
-        units: Vec<Vec<usize>>,
     ) -> Result<Result<StartedCrossPart, String>, EngineError> {
         let mut transcript = self.run.past.transcript(self.journal, &ConversationId::cross_part());
         let why_not = cross_part::skip_reason(&combined.ends);
@@ -220,10 +260,10 @@ impl PartContext<'_> {
             (Some(why), _) => Err((StopReason::Unfinished, why)),
             (None, NextReplayStep::End(end)) => Err(end.into_reason()),
             (None, NextReplayStep::Turn { .. }) => {
-                let opening = self.question(combined, units).await?;
+                let opening = self.question(combined).await?;
                 opening.map(|opening| (self.shared.resume_part(self.of, size(&opening)), opening))
             }
-            (None, NextReplayStep::New) => self.question(combined, units).await?.and_then(|opening| {
+            (None, NextReplayStep::New) => self.question(combined).await?.and_then(|opening| {
                 let stopped = self.run.cancel.check().map_err(EngineOutcome::Stopped);
                 match stopped.and_then(|()| self.start(self.of, size(&opening))) {
                     Ok(share) => Ok((share, opening)),
@@ -245,12 +285,8 @@ impl PartContext<'_> {
     }
 
     /// Returns the first message of the cross-part pass; otherwise the reason why there is none, which must not affect the findings of the parts.
-    async fn question(
-        &self,
-        combined: &CombinedParts,
-        units: Vec<Vec<usize>>,
-    ) -> Result<Result<Opening, (StopReason, String)>, EngineError> {
-        let run = Arc::clone(self.run);
+    async fn question(&self, combined: &CombinedParts) -> Result<Result<Opening, (StopReason, String)>, EngineError> {
+        let (run, units) = (Arc::clone(self.run), self.opener.parts().to_vec());
         let mut journal = self.journal.of(ConversationId::cross_part());
         let (ends, farewells) = (combined.ends.clone(), combined.farewells.clone());
         let findings = combined.builder.accepted_findings();
@@ -293,6 +329,10 @@ fn conversation<'a>(
     let Opening { system, message, shown, .. } = opening;
     let first = FirstRequest::new(&run.prompts, tools, speech, run.limits.max_output, system, message)?;
     Ok(Conversation::new(ReviewerRole::new(run, builder, shown), ActiveModel::of(run), budget, transcript, first))
+}
+
+fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Converts a count to its stored type.

@@ -130,6 +130,12 @@ struct SizedPart {
     size: u64,
 }
 
+/// Returns the approximate size of the first message about these files, in tokens; `diffs` is the weight available to the diffs of a part.
+fn size_of_part(room: u64, diffs: u64, weights: &[u64], files: &[usize]) -> u64 {
+    let weight: u64 = files.iter().filter_map(|at| weights.get(*at)).sum();
+    (room.saturating_sub(diffs / 7) + weight / 7).min(room)
+}
+
 impl PlannedParts<'_> {
     /// Returns the indices of the files that must be reviewed.
     fn files_to_review(&self) -> Vec<usize> {
@@ -198,12 +204,17 @@ impl PlannedParts<'_> {
             links: &links,
             room: diffs,
         });
-        let beside = room.saturating_sub(diffs / 7);
-        let sized = |files: Vec<usize>| {
-            let weight: u64 = files.iter().filter_map(|at| weights.get(*at)).sum();
-            SizedPart { size: (beside + weight / 7).min(room), files }
-        };
+        let sized = |files: Vec<usize>| SizedPart { size: size_of_part(room, diffs, &weights, &files), files };
         Ok(Some(units.into_iter().map(sized).collect()))
+    }
+
+    /// Returns the approximate size of each part's first request, in tokens: with all leads that it may have.
+    pub(in crate::review) fn sizes(&self, layout: &ReviewLayout) -> Result<Vec<u64>, PromptError> {
+        let (change, room) = (&self.run.change, layout.room);
+        let diffs = opening::room_for_diffs(&self.run.prompts, change, self.context(layout), room)?;
+        let weights = opening::weights(change);
+        let size = |files: &Vec<usize>| self.tools + size_of_part(room, diffs, &weights, files);
+        Ok(layout.units.iter().map(size).collect())
     }
 }
 

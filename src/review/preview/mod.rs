@@ -63,13 +63,13 @@ fn plan(run: &ModelRun, input: ModelReviewInput) -> Result<ReviewPlan, PromptErr
         ToolCallFormat::Native => 0,
         ToolCallFormat::Text => estimate_tokens(&run.prompts.text_protocol()?),
     };
-    let ModelReviewInput { builder, tools, layout, parts, whole } = input;
-    let leads = if parts.is_empty() {
-        builder.leads().len()
-    } else {
-        parts.iter().map(|(builder, _)| builder.leads().len()).sum()
+    let ModelReviewInput { mut builder, tools, opener, whole, .. } = input;
+    let (leads, layout) = (builder.leads().len(), &opener.layout);
+    let open = |at: usize| opener.open_part(run, at, &mut builder).map(|(_, opening)| opening);
+    let openings: Vec<Opening> = match whole {
+        Some(whole) => vec![whole],
+        None => (0..layout.units.len()).map(open).collect::<Result<_, _>>()?,
     };
-    let openings: Vec<Opening> = whole.into_iter().chain(parts.into_iter().map(|(_, opening)| opening)).collect();
     let notes = openings.iter().flat_map(|opening| opening.notes.iter().cloned()).collect();
     let files = files(run, &layout.units, &openings);
     if layout.units.iter().all(Vec::is_empty) {

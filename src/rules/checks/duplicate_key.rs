@@ -59,7 +59,7 @@ impl Check for DuplicateKey {
 
     fn gained(&self, sides: &BothSides<'_>, memory: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let mut hits = Vec::new();
-        for (at, file) in sides.change.files.iter().enumerate() {
+        for (at, file) in sides.files() {
             sides.cancel.check()?;
             let Some(format) = SettingsFormat::of(file).filter(|_| may_gain(file)) else { continue };
             let Some(text) = read(sides.new, file, DiffSide::New)? else { continue };

@@ -116,7 +116,7 @@ impl DefinitionChanges {
     pub(super) fn of(ground: &ImpactContext<'_>) -> Result<Self, CancelReason> {
         let mut changed = Self::default();
         let mut there: HashSet<(LanguageFamily, String)> = HashSet::new();
-        for (at, file) in ground.sides.change.files.iter().enumerate() {
+        for (at, file) in ground.sides.files() {
             ground.sides.cancel.check()?;
             let Some(family) = LanguageFamily::of(&file.path) else { continue };
             changed.modules.extend(module(ground, at, file, family)?);
@@ -143,11 +143,35 @@ impl DefinitionChanges {
                 changed.compare(&FileVersions { at, file, family, old, new: new.as_ref() });
             }
         }
+        there.extend(changed.moved_elsewhere(ground)?);
         // A definition that is in another file of the change now was moved.
         changed
             .gone
             .retain(|gone| gone.home.owner.is_some() || !there.contains(&(gone.home.family, gone.home.name.clone())));
         Ok(changed)
+    }
+
+    /// Returns those of the names that are gone which files that are not reported on define.
+    fn moved_elsewhere(&self, ground: &ImpactContext<'_>) -> Result<Vec<(LanguageFamily, String)>, CancelReason> {
+        let mut found = Vec::new();
+        if self.gone.is_empty() || ground.sides.only.is_none() {
+            return Ok(found);
+        }
+        for (at, file) in ground.sides.change.files.iter().enumerate() {
+            let family = LanguageFamily::of(&file.path).filter(|_| !ground.sides.asks(at));
+            let Some(family) = family.filter(|_| file.status != FileStatus::Deleted) else { continue };
+            let Some(text) = ground.read(DiffSide::New, &file.path)? else { continue };
+            let mut names = self.gone.iter().map(|gone| &gone.home).filter(|home| home.family == family);
+            let names_one = names.any(|home| word_positions(text.text(), &home.name).next().is_some());
+            if names_one
+                && relevance::is_analyzed(&ground.sides, file)?
+                && let Some(new) = ground.outline(DiffSide::New, &file.path)?
+            {
+                let names = new.definitions.iter().filter(|one| one.owner.is_none()).map(|one| one.name.clone());
+                found.extend(names.map(|name| (family, name)));
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the names to search for, by language family.

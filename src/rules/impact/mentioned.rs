@@ -111,7 +111,7 @@ fn removed(
             found.entry(gone.home.name.clone()).or_insert((gone.home.file, gone.home.lines));
         }
     }
-    for (at, file) in ground.sides.change.files.iter().enumerate() {
+    for (at, file) in ground.sides.files() {
         let path = file.path_at(DiffSide::Old);
         if file.without_text().is_some() || file.language.is_none() || file.deletions == 0 || is_excluded(path) {
             continue;

@@ -229,6 +229,7 @@ mod tests {
         let reports = ScannerReports(vec![read("s.sarif", text.as_bytes(), around).unwrap()]);
         let input = RulesInput {
             change: &change,
+            only: None,
             new: &new,
             old: &old,
             packs: &packs,

@@ -13,8 +13,8 @@ use crate::domain::place::DiffSide;
 use crate::llm::{ToolCallFormat, ToolResult, TurnResponse, TurnUsage};
 use crate::review::budget::{Amount, UnbilledAttempts};
 use crate::review::journal::record::{
-    ConversationId, FinalTurn, JournalEntry, JournalRecord, RecordedAllowance, RecordedRead, RecordedRules, RunStage,
-    SharedName,
+    ConversationId, FinalTurn, JournalEntry, JournalRecord, RecordedAllowance, RecordedRead, RecordedRules, RuleScope,
+    RunStage, SharedName,
 };
 use crate::review::journal::shorten::RemovedResults;
 use crate::tools::ShownLines;
@@ -99,7 +99,7 @@ pub(super) struct RecordedConversation {
 #[derive(Debug, Default)]
 pub(super) struct JournalIndex {
     pub(super) conversations: HashMap<ConversationId, RecordedConversation>,
-    pub(super) rules: Option<RecordedRules>,
+    pub(super) rules: BTreeMap<RuleScope, RecordedRules>,
     pub(super) plan: Option<RecordedPlan>,
     pub(super) reads: HashMap<(DiffSide, RepoPath), RecordedRead>,
     pub(super) omissions: Vec<Omission>,
@@ -153,7 +153,7 @@ impl JournalIndex {
                 let end = RecordedEnd::Verdict { state: state.clone(), why: why.clone(), broken_off: *broken_off };
                 self.conversation(entry).close(at, end);
             }
-            JournalRecord::Rules(rules) => self.rules = Some(rules.clone()),
+            JournalRecord::Rules(rules) => drop(self.rules.insert(rules.scope, rules.clone())),
             JournalRecord::Takeover { .. } | JournalRecord::Window { .. } => self.handed.push(entry.record.clone()),
             JournalRecord::Names { names } => self.names = Some(names.clone()),
             JournalRecord::Plan { units, room, turns, window, .. } => {
@@ -199,7 +199,7 @@ impl JournalIndex {
             }
         }
         // Results of stopped rules do not count.
-        self.rules.take_if(|rules| rules.stopped.is_some());
+        self.rules.retain(|_, rules| rules.stopped.is_none());
     }
 
     /// Returns the receipt notes about the sessions.

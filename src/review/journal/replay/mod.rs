@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use crate::review::journal::Journal;
 use crate::review::journal::record::{
-    ConversationId, JournalEntry, JournalRecord, RecordedAllowance, RecordedRules, RunStage, SharedName,
+    ConversationId, JournalEntry, JournalRecord, RecordedAllowance, RecordedRules, RuleScope, RunStage, SharedName,
 };
 
 pub use comparison::{Difference, Differences};
@@ -111,13 +111,18 @@ impl JournalReplay {
     }
 
     /// Returns the recorded results of the rules, unless they must run again.
-    pub(in crate::review) fn rules(&self) -> Option<&RecordedRules> {
-        self.index.rules.as_ref().filter(|_| !self.rules_anew)
+    pub(in crate::review) fn rules(&self, scope: RuleScope) -> Option<&RecordedRules> {
+        self.index.rules.get(&scope).filter(|_| !self.rules_anew)
+    }
+
+    /// Checks whether the rules were run on all files at once.
+    pub(in crate::review) fn has_whole_rules(&self) -> bool {
+        self.index.rules.contains_key(&RuleScope::Whole)
     }
 
     /// Checks whether the run is only replayed, and was interrupted before its rules finished.
-    pub(in crate::review) fn is_finished(&self) -> bool {
-        self.is_replay() && !self.rules_anew && self.index.rules.is_none()
+    pub(in crate::review) fn is_finished(&self, scope: RuleScope) -> bool {
+        self.is_replay() && !self.rules_anew && !self.index.rules.contains_key(&scope)
     }
 
     /// Returns how the change was split, and the size limit of a first message, in tokens.

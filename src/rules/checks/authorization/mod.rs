@@ -66,7 +66,8 @@ impl Check for AuthorizationRemoved {
 
     fn lost(&self, sides: &BothSides<'_>, memory: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
         let files = &sides.change.files;
-        let candidates = for_each_file(files.len(), |at| files.get(at).map(|file| candidate(sides, file)));
+        let ask = |at: usize| files.get(at).map(|file| if sides.asks(at) { candidate(sides, file) } else { Ok(None) });
+        let candidates = for_each_file(files.len(), ask);
         let candidates = candidates.into_iter().flatten().flatten().collect::<Result<Vec<_>, _>>()?;
         if candidates.iter().all(Option::is_none) {
             return Ok(Vec::new());

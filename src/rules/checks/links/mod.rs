@@ -60,7 +60,7 @@ impl Check for DeadLinkCheck {
             return Ok(Vec::new());
         }
         let mut asked: Option<LinkChecker<'_>> = None;
-        for (at, file) in sides.change.files.iter().enumerate() {
+        for (at, file) in sides.files() {
             sides.cancel.check()?;
             if !may_gain(file) {
                 continue;

@@ -69,7 +69,7 @@ impl ImpactRule for TranslationPlaceholder {
 
     fn find(&self, ground: &ImpactContext<'_>, _: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
         let mut search = TranslationSearch { ground, sources: HashMap::new(), cases: BTreeMap::new() };
-        for (at, file) in ground.sides.change.files.iter().enumerate() {
+        for (at, file) in ground.sides.files() {
             ground.sides.cancel.check()?;
             if file.status != FileStatus::Deleted && file.without_text().is_none() && !is_test_path(&file.path) {
                 search.file(at, file)?;
