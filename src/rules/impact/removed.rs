@@ -13,11 +13,18 @@ use super::lines::has_word;
 use super::resolve::{self, ResolvedUse};
 use super::search::ChangedNames;
 use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::syntax::{DefinitionKind, Symbols, UseKind};
 use crate::sys::cancel::CancelReason;
+use crate::workspace::{LineRegex, Query, WorkspaceError};
+
+/// Files of other languages whose types Java uses by the same import.
+const JVM_GLOBS: [&str; 3] = ["*.kt", "*.scala", "*.groovy"];
+/// Maximum number of lines that are searched for such a type.
+const MOST_JVM_LINES: usize = 100;
 
 pub(super) struct RemovedButUsed;
 
@@ -50,7 +57,11 @@ impl ImpactRule for RemovedButUsed {
                 continue;
             }
             let left = remaining_uses(ground, names, home)?;
-            if left.is_empty() || is_rewritten(ground, home) || may_be_dependency(ground, home) {
+            if left.is_empty()
+                || is_rewritten(ground, home)
+                || may_be_dependency(ground, home)
+                || is_jvm_type(ground, home)?
+            {
                 continue;
             }
             let only_tests = left.keys().all(is_test_path);
@@ -92,6 +103,32 @@ fn may_be_dependency(ground: &ImpactContext<'_>, home: &DefinitionSite) -> bool 
     let roots = files.iter().filter_map(|file| package_root(&file.path));
     let (own, others): (Vec<_>, Vec<_>) = roots.partition(|other| *other == root);
     others.len() > own.len()
+}
+
+/// Checks whether another language of the Java platform defines a removed type of Java at the head, in the same package: the usual way to Kotlin
+/// replaces `Page.java` by `Page.kt`, and no use of it changes.
+fn is_jvm_type(ground: &ImpactContext<'_>, home: &DefinitionSite) -> Result<bool, CancelReason> {
+    if home.family != LanguageFamily::Java || home.owner.is_some() {
+        return Ok(false);
+    }
+    let Some(package) = ground.outline(DiffSide::Old, &home.path)?.and_then(|symbols| symbols.package.clone()) else {
+        return Ok(false);
+    };
+    let name = regex::escape(&home.name);
+    let defines = format!(r#"\b(?:class|interface|object|trait|enum|typealias)\s+`?{name}\b|JvmName\("{name}"\)"#);
+    let globs = JVM_GLOBS.map(str::to_owned);
+    let (Ok(pattern), Ok(filter)) = (LineRegex::new(&defines), PathFilter::new(&globs, &[])) else { return Ok(false) };
+    let query = Query { pattern: &pattern, files: Some(&filter), most: MOST_JVM_LINES, generated_last: false };
+    let found = match ground.sides.new.search(&query, ground.sides.cancel) {
+        Ok(found) => found,
+        Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+        Err(_) => return Ok(true),
+    };
+    let is_of_package = |line: &str| {
+        let named = line.trim().strip_prefix("package ").map(|named| named.trim_end_matches(';').trim());
+        named == Some(package.as_str())
+    };
+    Ok(found.files.iter().any(|file| file.text.text().lines().any(is_of_package)))
 }
 
 /// Returns the first two folders of the package of a Java file, derived from its path: `org/apache`.
