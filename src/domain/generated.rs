@@ -70,8 +70,17 @@ const GENERATED_ENDINGS: &[&str] = &[
 ];
 
 /// Folders that hold the code of others, at any depth.
-const VENDOR_FOLDERS: &[&str] =
-    &["Carthage", "Godeps", "Pods", "bower_components", "node_modules", "third_party", "third-party", "vendor"];
+const VENDOR_FOLDERS: &[&str] = &[
+    "Carthage",
+    "Godeps",
+    "Pods",
+    "bower_components",
+    "node_modules",
+    "third_party",
+    "third-party",
+    "thirdparty",
+    "vendor",
+];
 
 /// Bytes and lines at the beginning of a file in which a header is looked for.
 const HEADER_BYTES: usize = 2 << 10;
@@ -226,6 +235,7 @@ mod tests {
         assert_eq!(of("api/v1.pb.go"), Some(Generated::Name));
         assert_eq!(of("web/App.MIN.js"), Some(Generated::Name));
         assert_eq!(of("vendor/x/y.go"), Some(Generated::Name));
+        assert_eq!(of("src/thirdparty/quickjs/quickjs.c"), Some(Generated::Name));
         assert_eq!(of("src/vendor.rs"), None);
         assert_eq!(of("src/lock.rs"), None);
         assert_eq!(of("vendor"), None);
