@@ -106,6 +106,10 @@ fn is_only_one(
     let home = &altered.home;
     // Overriding methods are not resolved here, and a path call passes the object too.
     let Some(symbols) = ground.symbols(&home.path)? else { return Ok(false) };
+    // Lombok writes further constructors.
+    if home.is_constructor() && symbols.imports.iter().any(|import| import.path.split('.').next() == Some("lombok")) {
+        return Ok(false);
+    }
     let of_other = symbols.definitions.iter().filter(|one| Some(&one.name) == home.owner.as_ref());
     let mut of_other =
         of_other.filter(|one| one.kind == DefinitionKind::Implementation || home.family != LanguageFamily::Rust);
