@@ -218,6 +218,8 @@ pub(super) fn is_test_path(path: &RepoPath) -> bool {
                 | "test_utils"
                 | "test-utils"
                 | "testutils"
+                | "playwright"
+                | "cypress"
         ) || ["tests-", "tests_"].iter().any(|start| part.starts_with(start))
             || part
                 .strip_suffix("tests")
@@ -230,6 +232,7 @@ pub(super) fn is_test_path(path: &RepoPath) -> bool {
     let stem = name.split('.').next().unwrap_or(name);
     folders.split('/').any(of_tests)
         || stem.starts_with("test_")
+        || stem.starts_with("tests_")
         || stem.ends_with("_test")
         || stem.ends_with("_tests")
         || matches!(stem, "tests" | "test" | "conftest")
@@ -280,6 +283,8 @@ mod tests {
             "pkg/testdata/x.go",
             "crates/tests-database/src/a.rs",
             "unit_tests/a.c",
+            "playwright/global-utils.ts",
+            "cli/tests_piping.py",
         ] {
             assert!(is_test_path(&path(name)), "{name}");
         }
