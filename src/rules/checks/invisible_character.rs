@@ -219,6 +219,7 @@ fn worst_character(line: &str, prose: bool, data: bool, listed: &[bool]) -> Opti
     let (mut before, mut selectors, mut only_pictures, mut flag) = (' ', 0, true, false);
     // Right-to-left text needs them, whatever else is in it.
     let data = data || line.chars().any(is_right_to_left);
+    let is_isolated = has_closed_isolates(line);
     let remark = comment_start(line);
     let to_line_end = ["# ", "//"].iter().any(|mark| line.trim_start().starts_with(mark));
     let stray = line.chars().filter(|c| is_invisible(*c)).count() <= MOST_STRAY;
@@ -231,7 +232,7 @@ fn worst_character(line: &str, prose: bool, data: bool, listed: &[bool]) -> Opti
         let harm = match c {
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 let is_listed = listed.get(at).copied().unwrap_or(false);
-                (!prose && !is_listed).then_some(CharacterHarm::Reorders)
+                (!prose && !is_listed && !is_isolated).then_some(CharacterHarm::Reorders)
             }
             '\u{e0000}'..='\u{e007f}' => (!flag).then_some(CharacterHarm::Hides),
             // Emoji and Mongolian take one variation selector, and editors leave more of the emoji selector; a row of others is an
@@ -265,6 +266,22 @@ fn worst_character(line: &str, prose: bool, data: bool, listed: &[bool]) -> Opti
         before = c;
     }
     worst
+}
+
+/// Checks whether the only marks of direction on a line are isolates that it closes again, which move nothing of text from left to right: messages
+/// wrap a name of unknown direction in them.
+fn has_closed_isolates(line: &str) -> bool {
+    let mut open = 0_usize;
+    for c in line.chars() {
+        match c {
+            '\u{2066}' | '\u{2068}' => open += 1,
+            '\u{2069}' if open > 0 => open -= 1,
+            '\u{2069}' | '\u{2067}' | '\u{202a}'..='\u{202e}' => return false,
+            _ if is_right_to_left(c) => return false,
+            _ => {}
+        }
+    }
+    open == 0
 }
 
 fn is_selector(c: char) -> bool {
@@ -337,6 +354,21 @@ mod tests {
             Some((5, '\u{e0049}', CharacterHarm::Hides))
         );
         assert_eq!(worst_character("is_\u{200b}ok", true, false, &[]), None);
+    }
+
+    #[test]
+    fn isolates_that_the_line_closes_are_left_alone() {
+        let worst = |line: &str| worst_character(line, false, false, &[]).map(|(_, c, _)| c);
+        assert_eq!(worst("fun String.isolated() = \"\u{2068}$this\u{2069}: $text\""), None);
+        for (line, c) in [
+            ("a = \"\u{2068}$this\"", '\u{2068}'),
+            ("a = \"\u{2069} b\u{2068}\"", '\u{2069}'),
+            ("a = \"user\u{2067} // admin\u{2069}\"", '\u{2067}'),
+            ("a = \"user\u{202e} \u{2066}// admin\u{2069}\"", '\u{202e}'),
+            ("a = \"\u{5d0} \u{2066}// admin\u{2069}\"", '\u{2066}'),
+        ] {
+            assert_eq!(worst(line), Some(c), "{line:?}");
+        }
     }
 
     #[test]
