@@ -148,7 +148,7 @@ fn is_search_key(subject: &RuleTarget<'_>, line: u32) -> bool {
     is(line, "apiKey") && beside("appId") && beside("indexName")
 }
 
-/// Checks whether the only secret of a line is named as one that every visitor of a page sees.
+/// Checks whether the only secret of a line is named as one that every visitor of a page sees, or as one that was encrypted.
 fn is_public_key_name(line: &str) -> bool {
     let mut parts = line.split(MASK_PREFIX);
     let (Some(before), Some(_), None) = (parts.next(), parts.next(), parts.next()) else { return false };
@@ -156,7 +156,8 @@ fn is_public_key_name(line: &str) -> bool {
     let name = before.trim_end_matches(|c: char| !is_name(c)).rsplit(|c: char| !is_name(c)).next().unwrap_or_default();
     let name = name.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    says(GIVEN) && !says(&["secret", "private", "personal", "passw"])
+    let is_encrypted = says(&["encrypted", "obscured"]) && !says(&["unencrypted"]);
+    is_encrypted || says(GIVEN) && !says(&["secret", "private", "personal", "passw"])
 }
 
 impl Check for SecretAdded {
@@ -391,6 +392,9 @@ mod tests {
         for (line, is_told) in [
             (format!("const POSTHOG_API_KEY = '{value}';\n"), false),
             (format!("const RECAPTCHA_SECRET_KEY = '{value}';\n"), true),
+            (format!("const encryptedClientSecret = '{value}';\n"), false),
+            (format!("const unencrypted_secret = '{value}';\n"), true),
+            (format!("const secret = '{value}'; // not encrypted\n"), true),
             (format!("const api_key = '{value}'; // not that of posthog\n"), true),
             (format!("connect({{ posthog: a, api_key: '{value}' }});\n"), true),
         ] {
