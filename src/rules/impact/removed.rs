@@ -295,13 +295,39 @@ fn is_lint_example(path: &RepoPath) -> bool {
     path.as_bytes().split(|byte| *byte == b'/').any(|part| part == b".semgrep")
 }
 
+/// Returns the types that a C++ function took by pointer or reference. A call in a file that names none of them means another function of that name,
+/// maybe one of the system: the name alone tells nothing where functions can be overloaded.
+fn pointed_types(ground: &ImpactContext<'_>, home: &DefinitionSite) -> Result<Vec<String>, CancelReason> {
+    let may_overload = home.family == LanguageFamily::C && home.path.extension() != Some("c");
+    if !may_overload || home.kind != DefinitionKind::Function {
+        return Ok(Vec::new());
+    }
+    let Some(text) = ground.read(DiffSide::Old, &home.path)? else { return Ok(Vec::new()) };
+    let head = text.lines(home.lines).map(|(_, line)| line).collect::<Vec<_>>().join(" ");
+    let list = head.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(list, _)| list);
+    let pointed = list.split(',').filter_map(|parameter| parameter.find(['*', '&']).map(|at| &parameter[..at]));
+    let names = pointed.filter_map(|before| before.trim_end().rsplit([' ', ':', '<', '>']).next());
+    let is_own = |name: &&str| name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase);
+    Ok(names.filter(is_own).map(str::to_owned).collect())
+}
+
+/// Checks whether a file of the head has one of these words.
+fn names_any(ground: &ImpactContext<'_>, path: &RepoPath, words: &[String]) -> Result<bool, CancelReason> {
+    let text = ground.read(DiffSide::New, path)?;
+    Ok(text.is_some_and(|text| words.iter().any(|word| word_positions(text.text(), word).next().is_some())))
+}
+
 fn remaining_uses(
     ground: &ImpactContext<'_>,
     names: &ChangedNames<'_>,
     home: &DefinitionSite,
 ) -> Result<BTreeMap<RepoPath, Vec<ResolvedUse>>, CancelReason> {
     let mut left = BTreeMap::new();
+    let types = pointed_types(ground, home)?;
     for path in names.user_files(home)?.unwrap_or_default().iter().filter(|path| !is_lint_example(path)) {
+        if !types.is_empty() && !names_any(ground, path, &types)? {
+            continue;
+        }
         if let Some(symbols) = ground.symbols(path)? {
             let found = resolve::resolve_uses(ground, path, &symbols, home)?;
             if !found.is_empty() {
