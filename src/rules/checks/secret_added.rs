@@ -148,6 +148,25 @@ fn is_search_key(subject: &RuleTarget<'_>, line: u32) -> bool {
     is(line, "apiKey") && beside("appId") && beside("indexName")
 }
 
+/// Maximum number of lines between the token of an event and a key that says what the event is.
+const EVENT_LINES: u32 = 20;
+
+/// Checks whether a line is the token in an event that a service sends to a webhook: programs show such bodies as examples.
+fn is_event_token(subject: &RuleTarget<'_>, line: u32) -> bool {
+    let key = |at: u32| {
+        let (key, _) = subject.text.line(at)?.split_once(':')?;
+        Some(key.trim().trim_matches(['"', '\'']))
+    };
+    let is_setting = matches!(subject.path.extension(), Some("yml" | "yaml" | "toml"));
+    let is_of_event = |key: &str| {
+        key.ends_with("_at")
+            || matches!(key, "event" | "event_id" | "event_type" | "event_ts" | "eventId" | "eventType")
+    };
+    !is_setting
+        && matches!(key(line), Some("token" | "version_token"))
+        && (line.saturating_sub(EVENT_LINES).max(1)..=line + EVENT_LINES).filter_map(key).any(is_of_event)
+}
+
 /// Checks whether the only secret of a line is named as one that every visitor of a page sees, or as one that was encrypted.
 fn is_public_key_name(line: &str) -> bool {
     let mut parts = line.split(MASK_PREFIX);
@@ -190,7 +209,8 @@ impl Check for SecretAdded {
                 is_example(line, kind)
                     || (LOOSE.contains(&kind) && is_literal_block(subject, number))
                     || (kind == "private-key" && is_named_fake(subject, number))
-                    || (kind == "assigned-secret" && is_search_key(subject, number))
+                    || (kind == "assigned-secret"
+                        && (is_search_key(subject, number) || is_event_token(subject, number)))
             };
             let Some(kind) = kind.filter(|kind| !is_shown(kind)) else { continue };
             // A key block is masked line by line and is one secret.
@@ -384,6 +404,21 @@ mod tests {
         let id = format!("\"AccessKeyId\": \"{}\",\n", ["AK", "IA", "Z7QXB2WDLM4RT6VN"].concat());
         assert_eq!(told("docs/gateway.md", &format!("{secret}{id}")).len(), 1);
         assert_eq!(told("src/a.py", &secret).len(), 1);
+    }
+
+    #[test]
+    fn the_token_of_an_event_is_no_secret() {
+        let event = |key: &str, beside: &str| {
+            format!(
+                "body: {{\n  {key}: \"{}\",\n  user: {{\n    name: \"a\",\n  }},\n  {beside}: \"x\",\n}},\n",
+                noise(4, 32)
+            )
+        };
+        assert_eq!(told("src/a.ts", &event("token", "event_id")), []);
+        assert_eq!(told("src/a.ts", &event("version_token", "created_at")), []);
+        assert_eq!(told("src/a.ts", &event("token", "host")).len(), 1);
+        assert_eq!(told("src/a.ts", &event("access_token", "created_at")).len(), 1);
+        assert_eq!(told("src/a.yml", &event("token", "event_id")).len(), 1);
     }
 
     #[test]
