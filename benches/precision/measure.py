@@ -1,6 +1,6 @@
 """Runs the rules over what selection.json names, and draws the findings to be judged.
 
-    python3 benches/precision/measure.py commits BINARY FOLDER tuned|scored|OWNER/NAME OUT.jsonl
+    python3 benches/precision/measure.py commits BINARY FOLDER tuned|scored|second|...|OWNER/NAME OUT.jsonl
     python3 benches/precision/measure.py fixes   BINARY FOLDER OUT.jsonl
     python3 benches/precision/measure.py fired   BINARY FOLDER OUT.jsonl
     python3 benches/precision/measure.py whole   BINARY FOLDER OUT.jsonl OWNER/NAME [OWNER/NAME ...]
@@ -62,13 +62,19 @@ def entry(name, commit, code, told, took, said):
     return row | {"outcome": told["outcome"], "added": sum(lines.values()), "lines": dict(lines), "findings": findings}
 
 
+def listed(repository, path):
+    if "commits" in repository:
+        return repository["commits"]
+    return git(path, "rev-list", "--no-merges", "--min-parents=1", f"-{repository['newest']}", repository["head"]).split()
+
+
 def commits(binary, folder, which, out):
     with open(out, "w") as file, tempfile.TemporaryDirectory() as home:
         for repository in SELECTION["repositories"]:
             if which not in (repository["use"], repository["name"]):
                 continue
             path = pathlib.Path(folder, repository["name"].replace("/", "+"), "repo")
-            for commit in repository["commits"]:
+            for commit in listed(repository, path):
                 file.write(json.dumps(entry(repository["name"], commit, *review(binary, path, commit, home))) + "\n")
                 file.flush()
 
