@@ -188,6 +188,7 @@ fn what_only_looks_like_a_secret_is_left_alone() {
         "postgres://app:${DB_PASSWORD}@db/app".to_owned(),
         "https://user:<password>@host/x".to_owned(),
         "redis://default:changeme@redis.internal".to_owned(),
+        "APP_SECRET=ch4n63m31fy0uc4n".to_owned(),
         "see http://a.b/c:d@e".to_owned(),
         "password = os.environ[\"DATABASE_PASSWORD_2\"]".to_owned(),
         "token = \"my-test-token-1234567\"".to_owned(),

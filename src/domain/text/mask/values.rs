@@ -59,6 +59,8 @@ const STAND_INS: &[&str] = &[
     "changeme",
     "change-me",
     "change_me",
+    "ch4ng3m3",
+    "ch4n63m3",
     "your",
     "xxx",
     "todo",
