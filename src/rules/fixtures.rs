@@ -165,3 +165,12 @@ fn a_case_that_proves_nothing_is_told() {
         ]
     );
 }
+
+#[test]
+fn a_condition_that_is_left_of_a_misread_text_is_no_comparison() {
+    let told = |text: &str| SyntheticChange::default().now("a.py", text).reported();
+    let text = "def tick(it):\n    if it.at is None:\n        return None\n    else:\n        it.wait()\n\n    elif it.state == 'queued':\n        \
+                it.start()\n\n    elif it.state == 'started':\n        if it.waits():\n            it.wait()\n        else:\n            it.seal()\n";
+    assert_eq!(told(text), [""; 0]);
+    assert_eq!(told("def tick(it):\n    it.state == 'started'\n"), ["python/comparison-thrown-away a.py:2"]);
+}
