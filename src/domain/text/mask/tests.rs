@@ -189,6 +189,7 @@ fn what_only_looks_like_a_secret_is_left_alone() {
         "https://user:<password>@host/x".to_owned(),
         "redis://default:changeme@redis.internal".to_owned(),
         "APP_SECRET=ch4n63m31fy0uc4n".to_owned(),
+        "'user_passwords' => 'crwdns12870:0crwdne12870:0',".to_owned(),
         "see http://a.b/c:d@e".to_owned(),
         "password = os.environ[\"DATABASE_PASSWORD_2\"]".to_owned(),
         "token = \"my-test-token-1234567\"".to_owned(),

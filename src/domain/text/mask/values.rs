@@ -61,6 +61,7 @@ const STAND_INS: &[&str] = &[
     "change_me",
     "ch4ng3m3",
     "ch4n63m3",
+    "crwdns",
     "your",
     "xxx",
     "todo",
