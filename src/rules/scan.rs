@@ -153,7 +153,15 @@ impl<'a> PackPlan<'a> {
 }
 
 fn is_for_path(rule: &PackRule, path: &RepoPath, in_tests: bool) -> bool {
-    rule.paths.allows(path) && !(in_tests && rule.info.skips_tests)
+    let is_of_scripts = ["javascript/", "typescript/"].iter().any(|pack| rule.info.name.starts_with(pack));
+    rule.paths.allows(path) && !(in_tests && rule.info.skips_tests) && !(is_of_scripts && is_bundle(path))
+}
+
+/// Checks for a script in a folder where tools put what they made of others. Nobody mends a defect there.
+fn is_bundle(path: &RepoPath) -> bool {
+    let folders = || path.folder().split(|byte| *byte == b'/');
+    let has = |name: &[u8]| folders().any(|folder| folder == name);
+    matches!(path.extension(), Some("js" | "mjs" | "cjs")) && (has(b"dist") || has(b"public") && has(b"build"))
 }
 
 /// Returns why no rule of a pack applies to a file, by its language, the settings and its path; `None` if one does.
