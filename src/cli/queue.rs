@@ -240,8 +240,8 @@ struct StatusArgs {
 }
 
 fn parse_state(word: &str) -> Result<JobState, String> {
-    let words = || JobState::ALL.map(JobState::as_str).join(", ");
-    JobState::parse(word).ok_or_else(|| format!("a state is one of {}", words()))
+    let words = || JobState::ALL.iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
+    JobState::from_word(word).ok_or_else(|| format!("a state is one of {}", words()))
 }
 
 pub(super) fn run(args: QueueArgs, console: &Console) -> Result<ExitCode, AppError> {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::words::words;
+
 /// The origin of a path to an editor's socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -30,31 +32,19 @@ pub struct EditorLookup {
     pub fault: Option<String>,
 }
 
-/// A published generation of the extension, as far as its replies tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EditorGeneration {
-    /// The first: `present-review`, one message at a time.
-    A,
-    /// `present_review`, one message at a time; before a review was shown, it may still be the first one.
-    B,
-    /// One message a line.
-    CorD,
-    /// A bus of a daemon.
-    E,
-    /// It has not answered yet.
-    Unknown,
-}
-
-impl EditorGeneration {
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::A => "A",
-            Self::B => "A or B",
-            Self::CorD => "C or D",
-            Self::E => "E",
-            Self::Unknown => "unknown",
-        }
+words! {
+    /// A published generation of the extension, as far as its replies tell.
+    pub enum EditorGeneration: as_str {
+        /// The first: `present-review`, one message at a time.
+        A = "A",
+        /// `present_review`, one message at a time; before a review was shown, it may still be the first one.
+        B = "A or B",
+        /// One message a line.
+        CorD = "C or D",
+        /// A bus of a daemon.
+        E = "E",
+        /// It has not answered yet.
+        Unknown = "unknown",
     }
 }
 

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::id::{CommitId, hash_part, hex};
 use super::money::Money;
 use super::request::ReviewScope;
+use super::words::words;
 
 /// The number of hexadecimal digits of a job's id.
 const ID_DIGITS: usize = 16;
@@ -171,40 +172,19 @@ pub struct NewJob {
     pub priority: i64,
 }
 
-/// The state of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JobState {
-    /// A worker may take it.
-    Waiting,
-    /// A worker has it.
-    Running,
-    /// It was reviewed.
-    Done,
-    /// It cannot be reviewed, for the reason beside it.
-    Dead,
-    /// It was canceled.
-    Canceled,
-}
-
-impl JobState {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Waiting, Self::Running, Self::Done, Self::Dead, Self::Canceled];
-
-    /// The word used in the database and in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Dead => "dead",
-            Self::Canceled => "canceled",
-        }
-    }
-
-    /// Reads the word of a state.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
+words! {
+    /// The state of a job, by the word used in the database and in JSON.
+    pub enum JobState: as_str {
+        /// A worker may take it.
+        Waiting = "waiting",
+        /// A worker has it.
+        Running = "running",
+        /// It was reviewed.
+        Done = "done",
+        /// It cannot be reviewed, for the reason beside it.
+        Dead = "dead",
+        /// It was canceled.
+        Canceled = "canceled",
     }
 }
 

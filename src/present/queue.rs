@@ -10,9 +10,8 @@ const LONGEST: usize = 50;
 
 /// Renders the numbers, and a row for each job; the reason of a job that is dead or waits again stands in its last column.
 pub fn table(status: &QueueStatus, jobs: &[JobRecord], now_ms: i64) -> String {
-    let counts = JobState::ALL
-        .map(|state| format!("{} {}", status.jobs.get(&state).copied().unwrap_or(0), state.as_str()))
-        .join(", ");
+    let count = |state: &JobState| format!("{} {state}", status.jobs.get(state).copied().unwrap_or(0));
+    let counts = JobState::ALL.iter().map(count).collect::<Vec<_>>().join(", ");
     let mut out = format!("{counts}\n");
     if let Some(oldest) = status.oldest_waiting_ms {
         out.push_str(&format!("the oldest waiting job has been ready for {}\n", age(oldest)));

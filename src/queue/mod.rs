@@ -235,7 +235,7 @@ impl JobQueue {
         ];
         let rows = self.database.rows(&statement, values)?;
         let word = rows.first().map(|row| row.text(0)).transpose()?.flatten();
-        Ok(word.and_then(|word| JobState::parse(&word)))
+        Ok(word.and_then(|word| JobState::from_word(&word)))
     }
 
     /// Counts the jobs.
@@ -243,7 +243,7 @@ impl JobQueue {
         let now = self.database.dialect().now;
         let mut jobs = BTreeMap::new();
         for row in self.database.rows("select state, count(*) from review_jobs group by state", Vec::new())? {
-            let state = row.text(0)?.and_then(|word| JobState::parse(&word));
+            let state = row.text(0)?.and_then(|word| JobState::from_word(&word));
             let count = row.int(1)?.and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
             jobs.extend(state.map(|state| (state, count)));
         }
@@ -354,7 +354,7 @@ fn record(row: &SqlRow) -> Result<JobRecord, QueueError> {
     Ok(JobRecord {
         id: id_of(row)?,
         name: row.text(1)?.unwrap_or_default(),
-        state: row.text(2)?.and_then(|word| JobState::parse(&word)).ok_or_else(|| shape("a state"))?,
+        state: row.text(2)?.and_then(|word| JobState::from_word(&word)).ok_or_else(|| shape("a state"))?,
         attempts: row.int(3)?.unwrap_or(0),
         priority: row.int(4)?.unwrap_or(0),
         added_ms: row.int(5)?.unwrap_or(0),
