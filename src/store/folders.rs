@@ -127,6 +127,10 @@ impl LineAppender for AppendFile {
     fn sync(&mut self) -> Result<(), StoreError> {
         Ok(Self::sync(self)?)
     }
+
+    fn begin_sync(&mut self) -> Result<(), StoreError> {
+        Ok(Self::begin_sync(self)?)
+    }
 }
 
 /// Reads the record of the run in a folder.

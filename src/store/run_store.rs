@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use super::error::StoreError;
 use crate::domain::run::RunId;
+use crate::sys::blocking;
 use crate::sys::database::DatabaseAddress;
 
 /// The place of saved runs: each has an id and some files.
@@ -102,8 +103,13 @@ pub(super) trait LineAppender: fmt::Debug + Send + Sync {
     /// Appends bytes; they may be lost until they are synced.
     fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// Waits until the bytes would survive a crash.
+    /// Waits until the bytes would survive a crash of the system.
     fn sync(&mut self) -> Result<(), StoreError>;
+
+    /// Returns when the bytes would survive the end of this process; a crash of the system perhaps only a moment later.
+    fn begin_sync(&mut self) -> Result<(), StoreError> {
+        blocking::in_place(|| self.sync())
+    }
 }
 
 /// A file of a run that only grows, and that no other process writes to.
@@ -120,8 +126,13 @@ impl RunJournal {
         self.0.append(bytes)
     }
 
-    /// Waits until what was appended would survive a crash.
+    /// Waits until what was appended would survive a crash of the system.
     pub fn sync(&mut self) -> Result<(), StoreError> {
         self.0.sync()
+    }
+
+    /// Returns when what was appended would survive the end of this process; a crash of the system perhaps only a moment later.
+    pub fn begin_sync(&mut self) -> Result<(), StoreError> {
+        self.0.begin_sync()
     }
 }

@@ -5,7 +5,7 @@
 //! left behind, and the caller goes on with an error that names it. A thread cannot be ended from outside; it goes with the process.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -103,6 +103,29 @@ pub fn in_place<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         Ok(_) | Err(_) => work(),
+    }
+}
+
+/// Work that was begun in the background.
+#[derive(Debug)]
+pub struct BackgroundWork<T>(Mutex<mpsc::Receiver<T>>);
+
+impl<T: Send + 'static> BackgroundWork<T> {
+    /// Begins short work that waits for the disk, on a thread of the runtime's pool; outside of a runtime, it ends before this returns.
+    pub fn begin(work: impl FnOnce() -> T + Send + 'static) -> Self {
+        let (sender, ended) = mpsc::channel();
+        let work = move || drop(sender.send(work()));
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(work)),
+            Err(_) => work(),
+        }
+        Self(Mutex::new(ended))
+    }
+
+    /// Waits for its result; `None` if the runtime was shut down before.
+    pub fn wait(self) -> Option<T> {
+        let ended = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        ended.try_recv().ok().or_else(|| in_place(|| ended.recv().ok()))
     }
 }
 
@@ -304,5 +327,12 @@ mod tests {
         let ended = unless_stopped(&Cancel::after(Duration::ZERO), std::future::pending::<()>()).await;
         assert_eq!(ended, Err(CancelReason::DeadlinePassed));
         assert_eq!(unless_stopped(&Cancel::never(), async { 1 }).await, Ok(1));
+    }
+
+    #[test]
+    fn work_in_the_background_gives_its_result_with_a_runtime_and_without() {
+        assert_eq!(BackgroundWork::begin(|| 1).wait(), Some(1));
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        assert_eq!(runtime.block_on(async { BackgroundWork::begin(|| 2).wait() }), Some(2));
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::blocking::BackgroundWork;
 use super::contained_folder::{ContainedFolder, Kind};
 use super::nested::is_repository;
 use super::path_containment::normalize;
@@ -236,19 +237,21 @@ pub struct AppendFile {
     /// Set where nobody else may write there.
     #[expect(dead_code, reason = "the lock lasts as long as it is kept")]
     held: Option<FileLock>,
+    /// The sync that was begun.
+    syncing: Option<BackgroundWork<io::Result<()>>>,
 }
 
 impl AppendFile {
     /// Opens a file for appending; it is created where there is none.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let file = growing().open(path).map_err(fault("write", path))?;
-        Ok(Self { file, path: path.to_owned(), held: None })
+        Ok(Self { file, path: path.to_owned(), held: None, syncing: None })
     }
 
     /// Opens it without waiting for the other end of a pipe.
     fn open_at_once(path: &Path) -> Result<Self, FileError> {
         let file = opened_at_once(&mut growing(), path).map_err(fault("write", path))?;
-        Ok(Self { file, path: path.to_owned(), held: None })
+        Ok(Self { file, path: path.to_owned(), held: None, syncing: None })
     }
 
     /// Opens the file exclusively, as long as it is open; `None` while another process has it.
@@ -280,7 +283,21 @@ impl AppendFile {
 
     /// Waits until what was appended would survive a power cut.
     pub fn sync(&mut self) -> Result<(), FileError> {
+        self.end_sync()?;
         self.file.sync_data().map_err(fault("write", &self.path))
+    }
+
+    /// Begins such a sync, after the one before it. If this process is killed meanwhile, nothing is lost: the system has it already.
+    pub fn begin_sync(&mut self) -> Result<(), FileError> {
+        self.end_sync()?;
+        let file = self.file.try_clone().map_err(fault("write", &self.path))?;
+        self.syncing = Some(BackgroundWork::begin(move || file.sync_data()));
+        Ok(())
+    }
+
+    fn end_sync(&mut self) -> Result<(), FileError> {
+        let ended = self.syncing.take().and_then(BackgroundWork::wait);
+        ended.unwrap_or(Ok(())).map_err(fault("write", &self.path))
     }
 }
 

@@ -119,7 +119,7 @@ impl Transcript {
             digest: digest(request),
         };
         self.journal.record(None, record);
-        self.journal.sync();
+        self.journal.begin_sync();
     }
 
     /// Records the failed attempts, and counts those with unreported cost.

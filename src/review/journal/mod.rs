@@ -39,6 +39,10 @@ pub trait JournalSink: Send + Sync {
     fn append(&mut self, line: &[u8]) -> Result<(), StoreError>;
     /// Syncs appended entries to storage.
     fn sync(&mut self) -> Result<(), StoreError>;
+    /// Begins to; returns when they would survive the end of this process.
+    fn begin_sync(&mut self) -> Result<(), StoreError> {
+        self.sync()
+    }
 }
 
 impl JournalSink for RunJournal {
@@ -48,6 +52,10 @@ impl JournalSink for RunJournal {
 
     fn sync(&mut self) -> Result<(), StoreError> {
         Self::sync(self)
+    }
+
+    fn begin_sync(&mut self) -> Result<(), StoreError> {
+        Self::begin_sync(self)
     }
 }
 
@@ -98,7 +106,15 @@ impl Journal {
         kept.unless_failed(written);
     }
 
-    /// Syncs the sink: before each request, and at the end of a conversation.
+    /// Begins to sync the sink before a request, which is sent meanwhile: a turn takes far longer than the disk.
+    pub(super) fn begin_sync(&mut self) {
+        let mut kept = self.lock_sink();
+        let Some(sink) = &mut kept.sink else { return };
+        let begun = sink.begin_sync();
+        kept.unless_failed(begun);
+    }
+
+    /// Syncs the sink: at the end of a conversation.
     pub(super) fn sync(&mut self) {
         let mut kept = self.lock_sink();
         let Some(sink) = &mut kept.sink else { return };
