@@ -138,7 +138,7 @@ fn job(args: ReviewArgs) -> ReviewJob {
         scope: args.pull.scope().unwrap_or_else(|| args.scope.scope()),
     };
     let (outputs, leads, checks) = (args.output, args.leads, args.check);
-    ReviewJob { compare, outputs, leads, checks, ..ReviewJob::new(request, flags) }
+    ReviewJob { outputs, compare, leads, checks, ..ReviewJob::new(request, flags) }
 }
 
 /// A review, and the outcome of posting it if that was requested.

@@ -86,11 +86,10 @@ async fn admit(run: &mut Arc<ModelRun>, admission: &dyn Admission) -> Result<(),
     let began = Instant::now();
     let cancel = admission.admit(run.cancel.remaining()).await?;
     // The preparations have ended, so nothing else holds it.
-    if let Some(run) = Arc::get_mut(run) {
-        run.started.1 += began.elapsed();
-        run.tools = run.tools.with_cancel(cancel.clone());
-        run.cancel = cancel;
-    }
+    let run = Arc::get_mut(run).ok_or(NotAdmitted::Refused("its preparations go on; this is a defect of review"))?;
+    run.started.1 += began.elapsed();
+    run.tools = run.tools.with_cancel(cancel.clone());
+    run.cancel = cancel;
     Ok(())
 }
 
@@ -240,7 +239,8 @@ impl<'r> Preparation<'r> {
         let (first, others): (Vec<_>, Vec<_>) = paths.partition(is_first);
         let [first, others]: [BTreeSet<usize>; 2] =
             [first, others].map(|files| files.into_iter().map(|(at, _)| at).collect());
-        let (stopped, mut missed) = self.rules.add_leads(self.run, &mut self.builder, RuleScope::FirstPart, Some(&first));
+        let (stopped, mut missed) =
+            self.rules.add_leads(self.run, &mut self.builder, RuleScope::FirstPart, Some(&first));
         self.builder.add_earlier(&self.run.known);
         settle_leads(self.run, &mut self.builder, &self.carried);
         let (mut rules, carried) = (self.rules.clone(), self.carried.clone());

@@ -145,10 +145,9 @@ pub(in crate::app) async fn run_engine(
         // An assistant cuts a longer result in the middle and does not say so.
         context.limits.bytes = context.limits.bytes.min(LARGEST_AGENT_RESULT);
     }
-    let tools = Toolbox::new(context);
     let input = ModelRun {
         run,
-        tools,
+        tools: Toolbox::new(context),
         packs,
         reports: subject.reports,
         prompts,

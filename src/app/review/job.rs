@@ -140,7 +140,8 @@ pub(in crate::app) async fn review_with(
         chosen.zip(prompts).map(|(chosen, prompts)| ModelContext { chosen, second, instructions, guidelines, prompts });
     let sitting = RunMode::First(Box::new(NewRun { asked, contents, identity: identity.clone() }));
     let job = EngineJob { run, started, subject, by_model, sitting };
-    run_and_deliver(job, RunFacts { is_standalone, left_out, identity }, outputs, around, events, cancel).await
+    let facts = RunFacts { is_standalone, left_out, identity };
+    Box::pin(run_and_deliver(job, facts, outputs, around, events, cancel)).await
 }
 
 /// The facts about a run that no engine knows, for its receipt.

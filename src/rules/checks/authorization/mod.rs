@@ -90,7 +90,9 @@ impl Check for AuthorizationRemoved {
             all.truncate(1);
         }
         if !all.is_empty() && is_intentional(sides.change) {
-            all.iter_mut().for_each(|(_, hit)| hit.is_hint = true);
+            for (_, hit) in &mut all {
+                hit.is_hint = true;
+            }
         }
         Ok(all)
     }
