@@ -166,7 +166,7 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
     if by_part {
         return prepared.by_part(layout);
     }
-    let (stopped, missed) = prepared.rules.add_leads(run, &mut prepared.builder, RuleScope::Whole, None);
+    let (stopped, missed) = prepared.rules.add_leads(run, &mut prepared.builder, None, None);
     if stopped.is_none() {
         prepared.builder.record_rules(&run.packs, missed);
     }
@@ -240,12 +240,12 @@ impl<'r> Preparation<'r> {
         let [first, others]: [BTreeSet<usize>; 2] =
             [first, others].map(|files| files.into_iter().map(|(at, _)| at).collect());
         let (stopped, mut missed) =
-            self.rules.add_leads(self.run, &mut self.builder, RuleScope::FirstPart, Some(&first));
+            self.rules.add_leads(self.run, &mut self.builder, Some(RuleScope::FirstPart), Some(&first));
         self.builder.add_earlier(&self.run.known);
         settle_leads(self.run, &mut self.builder, &self.carried);
         let (mut rules, carried) = (self.rules.clone(), self.carried.clone());
         let later = move |run: &ModelRun, builder: &mut ReviewBuilder| {
-            let (stopped_later, more) = rules.add_leads(run, builder, RuleScope::OtherParts, Some(&others));
+            let (stopped_later, more) = rules.add_leads(run, builder, Some(RuleScope::OtherParts), Some(&others));
             settle_leads(run, builder, &carried);
             missed.extend(more);
             if stopped.or(stopped_later).is_none() {
@@ -308,7 +308,7 @@ impl RuleLeads {
         &mut self,
         run: &ModelRun,
         builder: &mut ReviewBuilder,
-        scope: RuleScope,
+        scope: Option<RuleScope>,
         only: Option<&BTreeSet<usize>>,
     ) -> (Option<CancelReason>, Vec<RepoPath>) {
         if let Some(recorded) = run.past.rules(scope) {
@@ -360,7 +360,9 @@ fn add_recorded_leads(builder: &mut ReviewBuilder, recorded: &RecordedRules) -> 
     }
     builder.add_existing_issues(standing, &Cancel::never());
     builder.suppress(*suppressed);
-    notes.iter().for_each(|note| builder.add_note(note.clone()));
+    for note in notes {
+        builder.add_note(note.clone());
+    }
     (stopped, missed.clone())
 }
 

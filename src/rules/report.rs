@@ -49,7 +49,9 @@ pub(super) fn build_report(
     let base = scan_base(input, &heads, &|at| alone.results_of(at)?.stood.get(), notes)?;
     heads.extend(find_equal_heads(input, &base, elsewhere)?);
     let MatchComparison { mut new, mut made, mut stood } = subtract_base(heads, &base);
-    [&mut new, &mut made, &mut stood].into_iter().for_each(|found| found.retain(|hit| input.asks(hit.file)));
+    for found in [&mut new, &mut made, &mut stood] {
+        found.retain(|hit| input.asks(hit.file));
+    }
     let (rewritten, new) = split_rewritten(input, new, &base);
     stood.extend(rewritten);
     let mut found: Vec<(HeadMatch, MatchReason)> = new.into_iter().map(|hit| (hit, MatchReason::Came)).collect();

@@ -290,31 +290,22 @@ pub enum JournalRecord {
     },
 }
 
-/// Files that the rules were run on at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// Files that the rules were run on, if not on all at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleScope {
-    /// All changed files.
-    #[default]
-    Whole,
     /// Those of the first part, and of none.
     FirstPart,
     /// The others.
     OtherParts,
 }
 
-impl RuleScope {
-    fn is_whole(&self) -> bool {
-        *self == Self::Whole
-    }
-}
-
 /// Results of the rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedRules {
-    /// The files that they were run on.
-    #[serde(default, skip_serializing_if = "RuleScope::is_whole")]
-    pub scope: RuleScope,
+    /// The files that they were run on; `None` for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<RuleScope>,
     /// Their claims, in order.
     pub claims: Vec<Claim>,
     /// Failures, a sentence each.

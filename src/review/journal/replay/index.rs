@@ -99,7 +99,7 @@ pub(super) struct RecordedConversation {
 #[derive(Debug, Default)]
 pub(super) struct JournalIndex {
     pub(super) conversations: HashMap<ConversationId, RecordedConversation>,
-    pub(super) rules: BTreeMap<RuleScope, RecordedRules>,
+    pub(super) rules: BTreeMap<Option<RuleScope>, RecordedRules>,
     pub(super) plan: Option<RecordedPlan>,
     pub(super) reads: HashMap<(DiffSide, RepoPath), RecordedRead>,
     pub(super) omissions: Vec<Omission>,

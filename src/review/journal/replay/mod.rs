@@ -111,17 +111,17 @@ impl JournalReplay {
     }
 
     /// Returns the recorded results of the rules, unless they must run again.
-    pub(in crate::review) fn rules(&self, scope: RuleScope) -> Option<&RecordedRules> {
+    pub(in crate::review) fn rules(&self, scope: Option<RuleScope>) -> Option<&RecordedRules> {
         self.index.rules.get(&scope).filter(|_| !self.rules_anew)
     }
 
     /// Checks whether the rules were run on all files at once.
     pub(in crate::review) fn has_whole_rules(&self) -> bool {
-        self.index.rules.contains_key(&RuleScope::Whole)
+        self.index.rules.contains_key(&None)
     }
 
     /// Checks whether the run is only replayed, and was interrupted before its rules finished.
-    pub(in crate::review) fn is_finished(&self, scope: RuleScope) -> bool {
+    pub(in crate::review) fn is_finished(&self, scope: Option<RuleScope>) -> bool {
         self.is_replay() && !self.rules_anew && !self.index.rules.contains_key(&scope)
     }
 
