@@ -272,11 +272,11 @@ pub async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -
 /// take. It stops what the limits cannot see, since a library reads it.
 const MOST_MEMORY: u64 = 2 << 30;
 
-/// Asks the system for the memory that the process holds; `false` where the system has no `/proc`.
+/// Asks the system for the memory that the process holds, without the files that it maps (the packs of repositories); `false` where the system has no `/proc`.
 fn is_memory_exhausted() -> bool {
     let kibibytes = || -> Option<u64> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let resident = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
         resident.trim_end_matches("kB").trim().parse().ok()
     };
     kibibytes().is_some_and(|held| held > MOST_MEMORY >> 10)

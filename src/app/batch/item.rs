@@ -42,6 +42,8 @@ pub(in crate::app) const IS_TARGET: &str = "it is the target of the comparison";
 
 /// The number of pauses after which a batch begins no more reviews with a provider that is dead.
 const MOST_PAUSES: u32 = 3;
+/// Repositories that are kept open, each with its packs in memory.
+const MOST_OPEN: usize = 16;
 
 /// A batch in progress, or a worker of a queue. Cloning it shares what its reviews share.
 #[derive(Clone)]
@@ -344,6 +346,10 @@ impl BatchRun {
         // Opened without the lock: one that hangs must not hold up the others.
         let opened = RepoPool::new(Repo::open(directory)?);
         let mut pools = self.shared.repositories.lock().unwrap_or_else(PoisonError::into_inner);
+        if pools.len() >= MOST_OPEN {
+            // Reviews that go on keep theirs.
+            pools.clear();
+        }
         Ok(pools.entry(directory.clone()).or_insert(opened).clone())
     }
 
