@@ -98,7 +98,7 @@ impl Scene {
         let (change, notes) = (Arc::clone(&self.change), self.notes.clone());
         let next = self.next.clone();
         let (prompts, cancel, admission) = (self.prompts.clone(), Cancel::never(), None);
-        Self { change, trees, notes, next, prompts, cancel, admission, ..*self }
+        Self { change, trees, next, prompts, cancel, admission, notes, ..*self }
     }
 
     /// The same with a file that interrupts the run when it is read, and whose text never comes.
