@@ -2,11 +2,10 @@
 //! type: [`Workers`].
 //!
 //! Work that watches its [`Cancel`] ends on its own within [`GRACE`] of a stop, with what it has. Work that does not is abandoned: its thread is
-//! left behind, and the caller goes on with an error that names it. A thread cannot be ended from outside; it goes with the process. One whose
-//! work has ended takes other work.
+//! left behind, and the caller goes on with an error that names it. A thread cannot be ended from outside; it goes with the process.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -130,59 +129,9 @@ impl<T: Send + 'static> BackgroundWork<T> {
     }
 }
 
-/// Work for a thread.
-type ThreadWork = Box<dyn FnOnce() + Send>;
-
-/// The threads that wait for more work, each by the number of its wait. To start one, with its allocator and its inflater, takes longer than most calls.
-static IDLE: Mutex<Vec<(u64, mpsc::Sender<ThreadWork>)>> = Mutex::new(Vec::new());
-
-/// The time after which a thread without work ends.
-const IDLE_TIME: Duration = Duration::from_secs(1);
-
-fn idle_threads() -> MutexGuard<'static, Vec<(u64, mpsc::Sender<ThreadWork>)>> {
-    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Begins work on a thread that nothing else has, until the work ends.
 fn start(what: &'static str, work: impl FnOnce() + Send + 'static) -> Result<(), BlockingFailure> {
-    let mut work: ThreadWork = Box::new(work);
-    // One that is taken waits until it gets the work.
-    let idle = idle_threads().pop();
-    if let Some((_, thread)) = idle {
-        match thread.send(work) {
-            Ok(()) => return Ok(()),
-            Err(mpsc::SendError(back)) => work = back,
-        }
-    }
-    let thread = std::thread::Builder::new().name("blocking work".to_owned()).stack_size(STACK);
-    thread.spawn(|| run_thread(work)).map(drop).map_err(|_| BlockingFailure::NoThread { what })
-}
-
-/// Does work after work, until there has been none for [`IDLE_TIME`].
-fn run_thread(mut work: ThreadWork) {
-    static WAITS: AtomicU64 = AtomicU64::new(0);
-    loop {
-        work();
-        let (sender, more) = mpsc::channel();
-        let wait = WAITS.fetch_add(1, Ordering::Relaxed);
-        idle_threads().push((wait, sender));
-        work = match more.recv_timeout(IDLE_TIME) {
-            Ok(next) => next,
-            Err(_) => {
-                let mut idle = idle_threads();
-                if let Some(at) = idle.iter().position(|(own, _)| *own == wait) {
-                    idle.remove(at);
-                    return;
-                }
-                drop(idle);
-                // It was taken at this moment.
-                match more.recv() {
-                    Ok(next) => next,
-                    Err(mpsc::RecvError) => return,
-                }
-            }
-        };
-    }
+    let thread = std::thread::Builder::new().name(what.to_owned()).stack_size(STACK);
+    thread.spawn(work).map(drop).map_err(|_| BlockingFailure::NoThread { what })
 }
 
 /// The most calls that nobody waits for any more and that have not ended: as many threads are left behind at most.
@@ -385,23 +334,5 @@ mod tests {
         assert_eq!(BackgroundWork::begin(|| 1).wait(), Some(1));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
         assert_eq!(runtime.block_on(async { BackgroundWork::begin(|| 2).wait() }), Some(2));
-    }
-
-    #[test]
-    fn threads_take_other_work_and_each_has_one_at_a_time() {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let (mut seen, never) = (std::collections::HashSet::new(), Cancel::never());
-        let mut work = || {
-            let done = run("a call", &never, || std::thread::current().id());
-            !seen.insert(runtime.block_on(done).unwrap())
-        };
-        assert!((0..1000).any(|_| work()), "no thread was used twice");
-        let (first, held) = mpsc::channel::<()>();
-        let both = async {
-            let waits = run("a call", &never, move || held.recv().is_err());
-            let ends = async { run("a call", &never, move || drop(first)).await };
-            tokio::join!(waits, ends)
-        };
-        assert_eq!(runtime.block_on(both), (Ok(true), Ok(())));
     }
 }
