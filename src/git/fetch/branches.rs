@@ -119,15 +119,7 @@ pub fn fetch_branches(
     if has_all(&mirror.open()?) {
         return Ok((mirror.folder, false));
     }
-    match fetch_into(job, name, &address, &mirror, cancel) {
-        // Something in it is damaged: it is only a copy.
-        Err(FetchError::Repo(_) | FetchError::Branches { is_refused: false, .. }) => {
-            mirror.recreate()?;
-            fetch_into(job, name, &address, &mirror, cancel)?;
-        }
-        ended => ended?,
-    }
-    let _ = mirror.join_packs(&job.environment, cancel);
+    mirror.fill(&job.environment, cancel, || fetch_into(job, name, &address, &mirror, cancel))?;
     Ok((mirror.folder, true))
 }
 

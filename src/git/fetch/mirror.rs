@@ -67,13 +67,32 @@ impl Mirror {
     }
 
     /// Begins it anew.
-    pub(super) fn recreate(&self) -> Result<(), FetchError> {
+    fn recreate(&self) -> Result<(), FetchError> {
         files::remove_folder(&self.folder)?;
         Ok(scratch::create_bare(&self.folder, &self.settings)?)
     }
 
-    /// Joins its packs and loose objects after a fetch, where there are many. If that fails, the next fetch tries it again.
-    pub(super) fn join_packs(&self, environment: &Environment, cancel: &Cancel) -> Result<(), FetchError> {
+    /// Fetches into it, and once more into a new one if something in it is damaged: it is only a copy. Then its packs are joined.
+    pub(super) fn fill<T>(
+        &self,
+        environment: &Environment,
+        cancel: &Cancel,
+        fetch: impl Fn() -> Result<T, FetchError>,
+    ) -> Result<T, FetchError> {
+        let fetched = match fetch() {
+            Err(FetchError::Failed { .. } | FetchError::Repo(_) | FetchError::Branches { is_refused: false, .. }) => {
+                self.recreate()?;
+                fetch()
+            }
+            ended => ended,
+        }?;
+        // If that fails, the next fetch tries it again.
+        let _ = self.join_packs(environment, cancel);
+        Ok(fetched)
+    }
+
+    /// Joins its packs and loose objects, where there are many.
+    fn join_packs(&self, environment: &Environment, cancel: &Cancel) -> Result<(), FetchError> {
         let count = |folder: &str, ending: &str| {
             let Ok(entries) = std::fs::read_dir(self.folder.join("objects").join(folder)) else { return 0 };
             entries.flatten().filter(|entry| entry.file_name().to_string_lossy().ends_with(ending)).count()

@@ -83,22 +83,12 @@ pub(super) fn fetch(
         RepositoryPlace::Mirror => {
             let mirror =
                 Mirror::open_or_create(mirror_path(&job.mirrors, &job.server, wanted.of.repo()), None, cancel)?;
-            let bring = || {
+            mirror.fill(&job.environment, cancel, || {
                 let repo = mirror.open()?;
                 let brought = FetchContext::new(job, wanted, &repo, true, cancel)?.by_all_ways(transport, None)?;
                 mirror::protect_commits(&repo, &wanted.under, brought.base, brought.head)?;
                 Ok(FetchedCommits { directory: mirror.folder.clone(), ..brought })
-            };
-            let brought = match bring() {
-                // Something in it is damaged: it is only a copy.
-                Err(FetchError::Failed { .. } | FetchError::Repo(_)) => {
-                    mirror.recreate()?;
-                    bring()
-                }
-                ended => ended,
-            }?;
-            let _ = mirror.join_packs(&job.environment, cancel);
-            Ok(brought)
+            })
         }
     }
 }
