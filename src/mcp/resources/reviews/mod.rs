@@ -164,27 +164,25 @@ fn latest(service: &Service, query: Option<&str>) -> Result<RunId, ReadFault> {
     service.find_review(None, repo.as_deref()).map_err(|fault| ReadFault::NotFound(fault.to_string()))
 }
 
-/// The review if there is one, else the report of the run.
+/// The review if there is one, else the state of the run. Nothing is rendered yet: every notice of a change asks for it.
 enum ReviewOrRun {
     Review(std::sync::Arc<Review>),
-    Run(Value),
+    Running { started_at: String, running: Box<RunningReview> },
+    Failed { started_at: String, message: String, exit_code: u8 },
 }
 
 fn load(service: &Service, id: RunId) -> Result<ReviewOrRun, ReadFault> {
     match service.snapshot(id) {
         Some(ReviewSnapshot { state: ReviewState::Running(running), started_at, .. }) => {
-            return Ok(ReviewOrRun::Run(running_report(id, &started_at, &running)));
+            Ok(ReviewOrRun::Running { started_at, running })
         }
         Some(ReviewSnapshot { state: ReviewState::Failed { message, exit_code }, started_at, .. }) => {
-            let state = if exit_code == 130 { "interrupted" } else { "failed" };
-            return Ok(ReviewOrRun::Run(json!({
-                "schema": RUN_SCHEMA, "id": id.to_string(), "state": state, "started_at": started_at,
-                "message": message, "exit_code": exit_code,
-            })));
+            Ok(ReviewOrRun::Failed { started_at, message, exit_code })
         }
-        Some(ReviewSnapshot { state: ReviewState::Ended(_), .. }) | None => {}
+        Some(ReviewSnapshot { state: ReviewState::Ended(_), .. }) | None => {
+            service.review(id).map(ReviewOrRun::Review).map_err(|error| ReadFault::Failed(error.to_string()))
+        }
     }
-    service.review(id).map(ReviewOrRun::Review).map_err(|error| ReadFault::Failed(error.to_string()))
 }
 
 fn running_report(id: RunId, started_at: &str, running: &RunningReview) -> Value {
@@ -198,31 +196,37 @@ fn running_report(id: RunId, started_at: &str, running: &RunningReview) -> Value
     })
 }
 
+fn failed_state(exit_code: u8) -> &'static str {
+    if exit_code == 130 { "interrupted" } else { "failed" }
+}
+
 /// Renders what an editor shows of a review that runs.
 fn markdown_so_far(running: &RunningReview) -> String {
     crate::mcp::sanitize::text(&format!("{}\n{}\n", running.live.render(), indented(&running.line())))
 }
 
 fn read_whole(service: &Service, id: RunId) -> Result<ResourceText, ReadFault> {
-    match load(service, id)? {
-        ReviewOrRun::Review(review) => rendered(&review, "json", JSON),
-        ReviewOrRun::Run(run) => Ok(ResourceText { mime: JSON, text: document::text(&run) }),
-    }
+    let report = match load(service, id)? {
+        ReviewOrRun::Review(review) => return rendered(&review, "json", JSON),
+        ReviewOrRun::Running { started_at, running } => running_report(id, &started_at, &running),
+        ReviewOrRun::Failed { started_at, message, exit_code } => json!({
+            "schema": RUN_SCHEMA, "id": id.to_string(), "state": failed_state(exit_code), "started_at": started_at,
+            "message": message, "exit_code": exit_code,
+        }),
+    };
+    Ok(ResourceText { mime: JSON, text: document::text(&report) })
 }
 
 fn markdown(service: &Service, id: RunId) -> Result<ResourceText, ReadFault> {
-    if let Some(ReviewSnapshot { state: ReviewState::Running(running), .. }) = service.snapshot(id) {
-        return Ok(ResourceText { mime: MARKDOWN, text: markdown_so_far(&running) });
-    }
-    match load(service, id)? {
-        ReviewOrRun::Review(review) => rendered(&review, "markdown", MARKDOWN),
-        ReviewOrRun::Run(run) => {
-            let about = run.get("doing").or_else(|| run.get("message")).and_then(Value::as_str).unwrap_or_default();
-            let state = run["state"].as_str().unwrap_or_default();
-            let text = format!("# Code review\n\n**{state}**\n\n{}\n", crate::mcp::sanitize::text(&indented(about)));
-            Ok(ResourceText { mime: MARKDOWN, text })
+    let text = match load(service, id)? {
+        ReviewOrRun::Review(review) => return rendered(&review, "markdown", MARKDOWN),
+        ReviewOrRun::Running { running, .. } => markdown_so_far(&running),
+        ReviewOrRun::Failed { message, exit_code, .. } => {
+            let (state, message) = (failed_state(exit_code), crate::mcp::sanitize::text(&indented(&message)));
+            format!("# Code review\n\n**{state}**\n\n{message}\n")
         }
-    }
+    };
+    Ok(ResourceText { mime: MARKDOWN, text })
 }
 
 /// Renders text as a code block: it may hold text of the repository.
