@@ -348,10 +348,10 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_asked_about_on_their_own_are_told_as_in_the_whole() {
+    fn files_on_their_own_have_the_claims_that_they_have_in_the_whole() {
         let fixtures = fixtures();
         let (packs, cancel) = (Packs::built_in().unwrap(), Cancel::never());
-        let mut told = 0;
+        let mut count = 0;
         for (round, some) in fixtures.chunks(20).enumerate().step_by(4) {
             let mut change = SyntheticChange::default();
             for (at, (path, text)) in some.iter().enumerate() {
@@ -381,9 +381,9 @@ mod tests {
             whole.sort();
             parts.sort();
             assert_eq!(parts, whole, "{round}");
-            told += whole.len();
+            count += whole.len();
         }
-        assert!(told > 50, "{told}");
+        assert!(count > 50, "{count}");
     }
 
     #[test]

@@ -39,7 +39,7 @@ const MOST_ALIKE: usize = 4;
 /// A change with more lines of code is a rewrite: its removals are mostly intentional, so they are hints. A check removed by a small
 /// change is a finding.
 const SMALL: u64 = 30;
-/// The same, in files of code.
+/// A change of more files with code is one, too.
 const FEW: usize = 3;
 
 /// The check for removed authorization.

@@ -2,8 +2,8 @@
 
 use super::super::super::synthetic_change::SyntheticChange;
 
-/// The rules about removed code that fire on a change of one file, with the lines of the old side.
-fn told(path: &str, old: &str, new: &str) -> Vec<String> {
+/// Returns the rules about removed code that fire on a change of one file, with the lines of the old side.
+fn removed_lines(path: &str, old: &str, new: &str) -> Vec<String> {
     let report = SyntheticChange::default().was(path, old).now(path, new).review();
     let removed = report.claims.iter().filter(|claim| claim.place.side == crate::domain::place::DiffSide::Old);
     removed
@@ -15,29 +15,29 @@ fn told(path: &str, old: &str, new: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_decorator_and_a_check_of_permissions_are_told() {
+fn a_decorator_and_a_check_of_permissions_are_reported() {
     let old = "@login_required\ndef delete_all(request):\n    return wipe(request)\n";
     let new = "def delete_all(request):\n    return wipe(request)\n";
-    assert_eq!(told("a.py", old, new), ["authorisation-removed 1"]);
+    assert_eq!(removed_lines("a.py", old, new), ["authorisation-removed 1"]);
     let old = "def f(request):\n    if not request.user.has_perm('x'):\n        raise PermissionDenied()\n    wipe(request)\n    log()\n";
     let new = "def f(request):\n    wipe(request)\n    log()\n";
-    assert_eq!(told("a.py", old, new), ["authorisation-removed 2"]);
+    assert_eq!(removed_lines("a.py", old, new), ["authorisation-removed 2"]);
 }
 
 #[test]
-fn a_check_that_moved_or_was_replaced_is_not_told() {
+fn a_check_that_moved_or_was_replaced_is_not_reported() {
     let old = "def f(request):\n    if not request.user.has_perm('x'):\n        raise PermissionDenied()\n    wipe(request)\n    log()\n";
     let moved = "def g(request):\n    if not request.user.has_perm('x'):\n        raise PermissionDenied()\n    f(request)\n\n\ndef f(request):\n    wipe(request)\n    log()\n";
-    assert_eq!(told("a.py", old, moved), [""; 0]);
+    assert_eq!(removed_lines("a.py", old, moved), [""; 0]);
     let replaced = "def f(request):\n    require_permission(request, 'x')\n    wipe(request)\n    log()\n";
-    assert_eq!(told("a.py", old, replaced), [""; 0]);
+    assert_eq!(removed_lines("a.py", old, replaced), [""; 0]);
     let rewritten = "def f(request):\n    return enqueue(request.id)\n";
-    assert_eq!(told("a.py", old, rewritten), [""; 0]);
+    assert_eq!(removed_lines("a.py", old, rewritten), [""; 0]);
 }
 
 #[test]
-fn other_checks_that_are_removed_are_for_whoever_reads_the_change() {
+fn other_checks_that_are_removed_are_not_reported() {
     let old = "package a\n\nfunc f(b *T) int {\n\tif b == nil {\n\t\treturn 0\n\t}\n\tc()\n\treturn b.d\n}\n";
     let new = "package a\n\nfunc f(b *T) int {\n\tc()\n\treturn b.d\n}\n";
-    assert_eq!(told("a.go", old, new), [""; 0]);
+    assert_eq!(removed_lines("a.go", old, new), [""; 0]);
 }
