@@ -42,7 +42,7 @@ fn finishing(name: &str, first: &[Value]) -> Server {
 
 fn talking(folder: &Path, server: &Server) -> Program {
     let program = Program::in_folder(folder).with("REVIEW_VERIFY", "none");
-    server.environment(Wire::Messages).into_iter().fold(program, |program, (name, value)| program.with(name, &value))
+    program.with_all(server.environment(Wire::Messages))
 }
 
 /// The rows of an index: name → (outcome, source, exit code).
@@ -225,8 +225,7 @@ fn open_pull_requests_are_fetched_and_reviewed() {
     );
     let url = format!("{}/octo/demo.git", fake.url());
     assert!(git_command(&clone).args(["remote", "set-url", "origin", &url]).status().unwrap().success());
-    let program =
-        fake.env().into_iter().fold(Program::in_folder(&clone), |program, (name, value)| program.with(name, &value));
+    let program = Program::in_folder(&clone).with_all(fake.env());
     for source in ["reviewed", "unchanged"] {
         let rows = rows(&batch(&program, "--prs open --no-model", 0));
         assert_eq!(rows.keys().collect::<Vec<_>>(), ["#7 Add <b>a</b>", "#8 Add b"]);
@@ -434,6 +433,19 @@ mod broken_off {
         Server::start(session(name, &[hang, begin, end]), Options { wire: Some(Wire::Messages), ..Options::default() })
     }
 
+    fn sources(index: &Value) -> Vec<String> {
+        rows(index).into_values().map(|(_, source, _)| source).collect()
+    }
+
+    /// Runs a batch that is killed after so many requests, when all three of its runs are prepared.
+    fn killed(program: &Program, server: &Server, requests: usize) {
+        let mut child = started(program, "");
+        server.wait_for(requests);
+        wait_until_prepared(program, 3);
+        child.kill().expect("it is killed");
+        Ran::wait(child);
+    }
+
     fn started(program: &Program, words: &str) -> Child {
         let line = format!("batch --all-branches --target main {MODEL} --jobs 1 --format json {words}");
         program.command(line.split_whitespace()).spawn().expect("the program starts")
@@ -471,9 +483,7 @@ mod broken_off {
         assert!(ran.stderr.contains("stopping") && ran.stderr.contains("c: not begun: interrupted"), "{}", ran.stderr);
 
         let index = Ran::wait(started(&program, "--resume")).ended(0).json();
-        let found = rows(&index);
-        let sources: Vec<&str> = found.values().map(|(_, source, _)| source.as_str()).collect();
-        assert_eq!(sources, ["unchanged", "resumed", "reviewed"], "{index}");
+        assert_eq!(sources(&index), ["unchanged", "resumed", "reviewed"], "{index}");
         assert_eq!(server.raw().len(), 4 + 1 + 2, "only the turn in flight is asked again");
     }
 
@@ -482,15 +492,9 @@ mod broken_off {
         let repo = repository(&["a", "b", "c"]);
         let server = hanging("batch_killed", 1);
         let program = talking(repo.root(), &server);
-        let mut child = started(&program, "");
-        server.wait_for(4);
-        wait_until_prepared(&program, 3);
-        child.kill().expect("it is killed");
-        Ran::wait(child);
+        killed(&program, &server, 4);
         let index = Ran::wait(started(&program, "--resume")).ended(0).json();
-        let found = rows(&index);
-        let sources: Vec<&str> = found.values().map(|(_, source, _)| source.as_str()).collect();
-        assert_eq!(sources, ["unchanged", "resumed", "resumed"], "{index}");
+        assert_eq!(sources(&index), ["unchanged", "resumed", "resumed"], "{index}");
         assert_eq!(server.raw().len(), 4 + 1 + 2);
     }
 
@@ -499,11 +503,7 @@ mod broken_off {
         let repo = repository(&["a", "b", "c"]);
         let server = hanging("batch_killed_at_start", 0);
         let program = talking(repo.root(), &server);
-        let mut child = started(&program, "");
-        server.wait_for(3);
-        wait_until_prepared(&program, 3);
-        child.kill().expect("it is killed");
-        Ran::wait(child);
+        killed(&program, &server, 3);
         // What is left of one that was killed a moment after its start record.
         for folder in program.kept().into_iter().filter(|run| !run.join("review.json").exists()) {
             for file in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -514,9 +514,7 @@ mod broken_off {
         }
         let ran = Ran::wait(started(&program, "--resume")).ended(0);
         let index = ran.json();
-        let found = rows(&index);
-        let sources: Vec<&str> = found.values().map(|(_, source, _)| source.as_str()).collect();
-        assert_eq!(sources, ["unchanged", "reviewed", "reviewed"], "{index}");
+        assert_eq!(sources(&index), ["unchanged", "reviewed", "reviewed"], "{index}");
         assert!(ran.stderr.contains("b: reviewed anew, because the run"), "{}", ran.stderr);
         assert_eq!(server.raw().len(), 3 + 2 + 2);
     }
@@ -553,8 +551,7 @@ mod broken_off {
         );
 
         let index = Ran::wait(started(&format!("{words} --resume"))).ended(0).json();
-        let sources: Vec<String> = rows(&index).into_values().map(|(_, source, _)| source).collect();
-        assert_eq!(sources, ["resumed", "resumed", "reviewed", "reviewed"], "{index}");
+        assert_eq!(sources(&index), ["resumed", "resumed", "reviewed", "reviewed"], "{index}");
         assert_eq!(server.raw().len(), 2 + 4);
     }
 }

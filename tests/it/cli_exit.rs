@@ -198,10 +198,7 @@ mod interrupted {
         for words in ["--pr octo/demo#7 --no-model", "post last --pr octo/demo#7"] {
             let fake = Fake::start();
             let (work, _pull) = demo(&fake);
-            let program = fake
-                .env()
-                .into_iter()
-                .fold(Program::in_folder(work.root()), |program, (name, value)| program.with(name, &value));
+            let program = Program::in_folder(work.root()).with_all(fake.env());
             program.words("--range main..feature --no-model --quiet").ended(0);
             fake.fail_next(On::graphql("PullRequest"), Trouble::Hang);
             let child = program.command(words.split(' ')).spawn().expect("the program starts");

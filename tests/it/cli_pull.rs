@@ -39,7 +39,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 /// The program in a folder, led to the fake.
 fn program(folder: &Path, fake: &Fake) -> Program {
     let program = Program::in_folder(folder);
-    let program = fake.env().into_iter().fold(program, |program, (name, value)| program.with(name, &value));
+    let program = program.with_all(fake.env());
     let cache = program.home("cache").display().to_string();
     program.with("XDG_CACHE_HOME", &cache)
 }

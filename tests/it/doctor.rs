@@ -15,7 +15,7 @@ const QUESTIONS: [&str; 3] = ["streaming", "forced_call", "two_tools"];
 /// A program in a folder that is led to a scripted model.
 fn led(folder: &Path, server: &Server, wire: Wire) -> Program {
     let variables = server.environment(wire);
-    variables.into_iter().fold(Program::in_folder(folder), |program, (name, value)| program.with(name, &value))
+    Program::in_folder(folder).with_all(variables)
 }
 
 fn serve(session: Session, wire: Wire) -> Server {
@@ -292,7 +292,7 @@ fn offline_nobody_is_asked() {
     let server = serve(Session::load(&file("never_asked")), Wire::Gemini);
     let fake = Fake::unrecorded();
     let program = led(repo.root(), &server, Wire::Gemini);
-    let program = fake.env().into_iter().fold(program, |program, (name, value)| program.with(name, &value));
+    let program = program.with_all(fake.env());
     let told = told(&program, "--offline --model gemini", 0);
     for name in ["account", "streaming", "forced_call", "two_tools"] {
         assert_eq!(words(&told, name), "not asked: --offline → ", "{told:#}");
@@ -385,7 +385,7 @@ fn the_forge_says_whose_the_token_is() {
     let fake = Fake::unrecorded();
     let with = |token: Option<&str>| {
         let program = Program::in_folder(repo.root());
-        let mut program = fake.env().into_iter().fold(program, |program, (name, value)| program.with(name, &value));
+        let mut program = program.with_all(fake.env());
         if let Some(token) = token {
             program = program.with("GITHUB_TOKEN", token);
         }

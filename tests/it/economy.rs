@@ -41,7 +41,7 @@ fn talking(folder: &Path, server: &Server, wire: Wire) -> Program {
     std::fs::create_dir_all(table.parent().expect("a folder")).expect("a settings folder");
     let model = "[[provider.model]]\nname = \"scripted\"\nprices = { input = 300, output = 1500, on = 2026-11-01 }\n";
     std::fs::write(table, format!("[[provider]]\nname = \"{}\"\n{model}", wire.provider())).expect("a table");
-    server.environment(wire).into_iter().fold(program, |program, (name, value)| program.with(name, &value))
+    program.with_all(server.environment(wire))
 }
 
 fn command(wire: Wire, words: &str) -> String {

@@ -22,7 +22,7 @@ fn scripted(name: &str, steps: &str, wire: Wire) -> Server {
 /// A program that is led to a server.
 fn led(folder: &Path, server: &Server, wire: Wire) -> Program {
     let variables = server.environment(wire);
-    variables.into_iter().fold(Program::in_folder(folder), |program, (name, value)| program.with(name, &value))
+    Program::in_folder(folder).with_all(variables)
 }
 
 /// The last line, which must be the only error.
@@ -139,8 +139,7 @@ fn a_question_is_answered_from_the_reviewed_commit_and_changes_nothing() {
         repo.write("src/cart.py", "nothing\n");
         let before = std::fs::read(program.kept()[0].join("review.json")).expect("the review");
         let server = scripted("first_hour_ask", ASK, wire);
-        let program =
-            server.environment(wire).into_iter().fold(program, |program, (name, value)| program.with(name, &value));
+        let program = program.with_all(server.environment(wire));
         let model = format!("{}/scripted", wire.provider());
         let ran = program.run(["ask", &id[..6], "why is it wrong?", "--model", &model]).ended(0);
         assert!(server.verdict().is_empty(), "{:?}", server.verdict());
@@ -164,7 +163,7 @@ fn a_whole_run_can_be_asked_about_and_limits_hold() {
     let answer = r#"{"when": {"user_contains": ["a.py:1", "what is open?"]}, "say": {"text": "One finding."}}"#;
     let server = scripted("first_hour_run", answer, Wire::Chat);
     let variables = server.environment(Wire::Chat);
-    let program = variables.into_iter().fold(program, |program, (name, value)| program.with(name, &value));
+    let program = program.with_all(variables);
     let words = ["ask", "last", "what is open?", "--model", "openai-chat/scripted"];
     assert_eq!(program.run(words).ended(0).text(), "One finding.\n");
     let ran = program.run(words.into_iter().chain(["--budget", "0.10"])).ended(2);
@@ -174,7 +173,7 @@ fn a_whole_run_can_be_asked_about_and_limits_hold() {
     let server =
         scripted("first_hour_403", r#"{"say": {"fault": {"status": {"code": 403, "message": "no"}}}}"#, Wire::Chat);
     let variables = server.environment(Wire::Chat);
-    let program = variables.into_iter().fold(program, |program, (name, value)| program.with(name, &value));
+    let program = program.with_all(variables);
     let ran = program.run(words).ended(4);
     assert!(last_error(&ran).contains("the key is from OPENAI_API_KEY"), "{}", ran.stderr);
 }

@@ -24,7 +24,7 @@ fn demo(fake: &Fake) -> (TestRepo, Pull) {
 
 /// The program in a folder, led to the fake.
 fn program(fake: &Fake, work: &TestRepo) -> Program {
-    fake.env().into_iter().fold(Program::in_folder(work.root()), |program, (name, value)| program.with(name, &value))
+    Program::in_folder(work.root()).with_all(fake.env())
 }
 
 fn read(client: &mut Client, uri: &str) -> Value {

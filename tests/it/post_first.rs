@@ -211,9 +211,7 @@ fn a_token_that_gh_told_is_posted_nowhere() {
     std::fs::set_permissions(&gh, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let known = desk.fake.env().into_iter().filter(|(name, _)| *name != "GITHUB_TOKEN");
-    desk.program = known
-        .chain([("PATH", path)])
-        .fold(Program::in_folder(desk.work.root()), |program, (name, value)| program.with(name, &value));
+    desk.program = Program::in_folder(desk.work.root()).with_all(known.chain([("PATH", path)]));
     desk.review();
     let kept = desk.program.kept().remove(0).join("review.json");
     let mut review: Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();

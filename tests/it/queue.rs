@@ -30,10 +30,7 @@ fn program(repo: &TestRepo) -> Program {
 }
 
 fn talking(repo: &TestRepo, server: &Server) -> Program {
-    server
-        .environment(Wire::Messages)
-        .into_iter()
-        .fold(program(repo), |program, (name, value)| program.with(name, &value))
+    program(repo).with_all(server.environment(Wire::Messages))
 }
 
 fn hanging(name: &str) -> Server {
@@ -366,7 +363,7 @@ fn a_schedule_of_pull_requests_needs_no_folder() {
     fake.pull("octo", "demo", 7).title("Add a").body("").open(&work, "main", "a");
     fake.pull("octo", "demo", 8).title("Add b").body("").open(&work, "main", "b");
     let empty = TestRepo::folder_only();
-    let program = fake.env().into_iter().fold(program(&empty), |program, (name, value)| program.with(name, &value));
+    let program = program(&empty).with_all(fake.env());
     program.run(words("queue schedule add pulls --every 24h --prs open --repository octo/demo")).ended(0);
     let worker = ["worker", "--no-model", "--until-empty", "--log", "json", "--repos", fake.url()];
     let ran = program.run(worker).ended(0);

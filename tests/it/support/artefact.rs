@@ -148,7 +148,7 @@ impl Fork {
 
 /// A program that knows of nothing but the fake.
 pub fn stranger(fake: &Fake, folder: &Path) -> Program {
-    fake.env().into_iter().fold(Program::in_folder(folder), |program, (name, value)| program.with(name, &value))
+    Program::in_folder(folder).with_all(fake.env())
 }
 
 /// A finding of the artefact, to be changed.

@@ -39,6 +39,11 @@ impl Program {
         self
     }
 
+    /// With more environment variables.
+    pub fn with_all<'a>(self, variables: impl IntoIterator<Item = (&'a str, String)>) -> Self {
+        variables.into_iter().fold(self, |program, (name, value)| program.with(name, &value))
+    }
+
     /// With a settings file of the user.
     pub fn with_settings(self, text: &str) -> Self {
         let file = self.home.path().join("config/review/config.toml");
