@@ -74,6 +74,12 @@ impl Console {
         Self { verbose, ..self }
     }
 
+    /// Checks that nothing here has a width or wants color.
+    pub(super) fn has_no_terminal(&self) -> bool {
+        let is_one = self.stdout_is_terminal || self.stderr_is_terminal || io::stdin().is_terminal();
+        !is_one && !self.force_colour && std::env::var_os("COLUMNS").is_none()
+    }
+
     /// Describes the terminal, for `review doctor`.
     pub(super) fn terminal(&self, wish: Colour) -> TerminalInfo {
         let colour = self.colour(wish);

@@ -1,4 +1,4 @@
-//! The first pages of the help: the commands in groups. Main items: [`FIRST_PAGE`], [`all_commands`].
+//! The first pages of the help: the commands in groups, and all options. Main items: [`FIRST_PAGE`], [`WHOLE_PAGE`], [`all_commands`].
 //!
 //! They are text, so that asking for them starts no parser. A test holds them to the commands there are.
 
@@ -36,6 +36,9 @@ Assistants and CI:
 "
     };
 }
+
+/// The page of `review --help` without a terminal: what clap makes of the arguments at 100 columns.
+pub(super) const WHOLE_PAGE: &str = include_str!("help.txt");
 
 /// The page of `review -h`: about one screen.
 pub(super) const FIRST_PAGE: &str = concat!(
@@ -184,6 +187,15 @@ mod tests {
         known.sort_unstable();
         sorted.sort_unstable();
         assert_eq!(sorted, known);
+    }
+
+    #[test]
+    fn the_whole_page_is_what_the_arguments_say() {
+        let said = Cli::command().term_width(100).render_long_help().to_string();
+        if std::env::var_os("REVIEW_REFRESH").is_some() {
+            std::fs::write("src/cli/help.txt", &said).unwrap();
+        }
+        assert!(said == WHOLE_PAGE, "src/cli/help.txt is stale: run this test with REVIEW_REFRESH=1\n{said}");
     }
 
     #[test]
