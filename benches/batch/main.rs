@@ -9,7 +9,7 @@
 //! The branches are commits of that repository, each applied by itself to an older commit of its history; without one, a repository of 5,000
 //! files is made. The model is a server in this process: it reads a file in each turn but the last, and finds nothing. *Ideal* is the time of
 //! all turns divided by the number of jobs; *share* is the ideal over the wall time. A second line has the share of the ideal with the time that
-//! turns took in truth: a timer of a millisecond wakes later than it was set to. CPU (user + system) and memory are those of the program,
+//! turns took in truth: a busy machine wakes a timer later than it was set to. CPU (user + system) and memory are those of the program,
 //! not of the model, which uses the same cores. Runs are saved in a scratch folder, or in `--state`, whose disk counts: each turn is synced.
 //! Nothing is asserted about time; a second run that calls the model about a complete review is a fault.
 

@@ -125,8 +125,11 @@ pub(in crate::app) async fn review_with(
     let EngineInputs { mut subject, instructions, guidelines, prompts, contents } =
         gather_inputs(gathering, &around, &events, &bounded).await?;
     subject.saved = saved;
-    // Counted while the engine works.
-    let left_out = UncommittedCount::of(&scope, &directory, settings::filter(&subject.settings)?);
+    // Counted while the engine works. A batch reviews what the object database has, and opens no working tree.
+    let left_out = match &identity {
+        Some(_) => None,
+        None => UncommittedCount::of(&scope, &directory, settings::filter(&subject.settings)?),
+    };
     if let (None, Some(instructions)) = (&chosen, &instructions) {
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
