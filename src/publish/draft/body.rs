@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::inline_position::InlinePosition;
 use super::suggestion::SuggestedLines;
-use crate::domain::finding::{Finding, OriginKind};
+use crate::domain::finding::{Anchor, Finding, OriginKind};
 use crate::domain::run::RunId;
 use crate::domain::text::fence_for;
 use crate::present::{digest, patch};
@@ -101,7 +101,7 @@ fn prose(writer: &CommentWriter<'_>, run: RunId, body: &str, room: usize) -> Str
     if length(&whole) <= room { whole } else { String::new() }
 }
 
-fn place(writer: &CommentWriter<'_>, anchor: &crate::domain::finding::Anchor) -> String {
+fn place(writer: &CommentWriter<'_>, anchor: &Anchor) -> String {
     let note = digest::place_note(anchor);
     let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
     format!("{}{note}", writer.inline_code(&digest::place(anchor), PATH))
@@ -124,7 +124,7 @@ fn about_elsewhere(
     format!("\n\nThis is about {named}, which the diff does not show; {here}.")
 }
 
-/// The other places of the finding, the one it stands on and the quoted one left out.
+/// The other places of the finding, the one it stands on, the quoted one and those that its text lists left out.
 fn also(writer: &CommentWriter<'_>, finding: &Finding, spot: Option<&InlinePosition<'_>>) -> String {
     let mut out = String::new();
     let stands_at = spot.map_or(0, |spot| spot.anchor);
@@ -135,7 +135,13 @@ fn also(writer: &CommentWriter<'_>, finding: &Finding, spot: Option<&InlinePosit
     {
         let _ = write!(out, "\n\nThis is about {}, of which the diff shows a part.", place(writer, anchor));
     }
-    let others: Vec<_> = finding.anchors.iter().enumerate().filter(|(at, _)| *at != stands_at && *at != 0).collect();
+    let is_listed = |anchor: &Anchor| {
+        let line = anchor.lines.map_or_else(String::new, |lines| format!(":{}", lines.start()));
+        finding.body.contains(&format!("\n- {}{line}: ", anchor.path))
+    };
+    let others =
+        finding.anchors.iter().enumerate().filter(|(at, anchor)| *at != stands_at && *at != 0 && !is_listed(anchor));
+    let others: Vec<_> = others.collect();
     if others.is_empty() {
         return out;
     }

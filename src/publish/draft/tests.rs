@@ -183,6 +183,9 @@ fn a_quote_outside_of_the_diff_is_named_at_the_nearest_lines() {
     assert!(comment.body.contains("This is about `a.rs:90-91`, which the diff does not show;"), "{}", comment.body);
     assert!(comment.body.contains("See also `a.rs:13`, `b.rs:13`."), "{}", comment.body);
     assert_eq!(*quote, quote_hash(&one.anchors[1].quote), "the lines that it quotes stay when it is fixed");
+    one.body.push_str("\n\nSee also:\n\n- b.rs:13: the caller");
+    let listed = drafted(vec![one.clone()], vec![file("a.rs"), file("b.rs")]);
+    assert!(listed.comments[0].comment.body.contains("See also `a.rs:13`."), "the text lists the other one");
     let before = finding("a", "a.rs", DiffSide::New, Some((2, 3)));
     let before = Finding { anchors: vec![before.anchors[0].clone(), one.anchors[1].clone()], ..before };
     assert_eq!(drafted(vec![before], vec![file("a.rs"), file("b.rs")]).comments[0].comment.lines, lines(10, 10));
