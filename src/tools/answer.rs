@@ -53,7 +53,7 @@ pub(crate) fn with_next_input(text: &str, input: &Value) -> String {
 
 /// Returns the self-contained schema of a response with these fields of its own.
 pub(super) fn schema<T: JsonSchema>() -> Value {
-    input::schema_by::<ToolAnswer<T>>(SchemaSettings::draft2020_12().for_serialize())
+    input::schema_by::<ToolAnswer<T>>(SchemaSettings::draft2020_12().for_serialize(), true)
 }
 
 /// Returns a struct's fields, in order.

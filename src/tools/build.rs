@@ -92,27 +92,21 @@ struct Input {
     action: Action,
     /// For exec: its name, as listed.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     tool: Option<String>,
     /// For exec: a folder; default: the root.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     cwd: Option<String>,
     /// For exec: more arguments, such as the name of one test.
     #[serde(default, deserialize_with = "input::texts")]
-    #[schemars(with = "Vec<String>")]
     args: Option<Vec<String>>,
     /// For log: the run.
     #[serde(default, alias = "runId", deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     run: Option<String>,
     /// For log: default 1.
     #[serde(default, alias = "startLine", deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     start_line: Option<u32>,
     /// For log: default 50.
     #[serde(default, alias = "lineCount", deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     line_count: Option<u32>,
 }
 

@@ -107,15 +107,15 @@ pub(crate) fn parse<T: DeserializeOwned + JsonSchema>(input: Value) -> Result<T,
 
 /// Returns the schema of an input: self-contained, and without the marks that only some providers accept.
 pub(crate) fn schema<T: JsonSchema>() -> Value {
-    schema_by::<T>(SchemaSettings::draft2020_12())
+    schema_by::<T>(SchemaSettings::draft2020_12(), false)
 }
 
-/// Returns the schema for reading or for writing.
-pub(super) fn schema_by<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
+/// Returns the schema for reading or for writing; only answers may say `null`, which inputs accept for absent and need not be told.
+pub(super) fn schema_by<T: JsonSchema>(mut settings: SchemaSettings, has_null: bool) -> Value {
     settings.meta_schema = None;
     settings.inline_subschemas = true;
     let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>().to_value();
-    plain(&mut schema);
+    plain(&mut schema, has_null);
     // The tool's own description covers the whole.
     if let Value::Object(fields) = &mut schema {
         fields.shift_remove("description");
@@ -123,7 +123,7 @@ pub(super) fn schema_by<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     schema
 }
 
-fn plain(schema: &mut Value) {
+fn plain(schema: &mut Value, has_null: bool) {
     let Value::Object(fields) = schema else { return };
     fields.shift_remove("title");
     fields.shift_remove("format");
@@ -138,11 +138,15 @@ fn plain(schema: &mut Value) {
     if fields.get("minimum").is_some_and(|minimum| *minimum == 0) {
         fields.shift_remove("minimum");
     }
+    if let Some(Value::Array(types)) = fields.get("type").filter(|_| !has_null) {
+        let other = types.iter().find(|name| *name != "null").cloned().unwrap_or_default();
+        fields.insert("type".to_owned(), other);
+    }
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
-        properties.values_mut().for_each(plain);
+        properties.values_mut().for_each(|property| plain(property, has_null));
     }
     if let Some(items) = fields.get_mut("items") {
-        plain(items);
+        plain(items, has_null);
     }
 }
 
@@ -163,7 +167,6 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Sample {
         #[serde(default, deserialize_with = "number")]
-        #[schemars(with = "u32")]
         count: Option<u32>,
     }
 

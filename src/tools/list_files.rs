@@ -38,15 +38,12 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
 struct Input {
     /// Default: the root.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     directory: Option<String>,
     /// Glob: `*.rs` at any depth, `src/**/*.rs` from the root or the folder.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     pattern: Option<String>,
     /// Paths to leave out first.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     skip: Option<u32>,
 }
 

@@ -47,14 +47,11 @@ struct Input {
     /// From the repository root.
     file_path: String,
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     start_line: Option<u32>,
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     end_line: Option<u32>,
     /// Instead of `end_line`.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     num_lines: Option<u32>,
     /// `old`: before the change.
     #[serde(default, deserialize_with = "input::side")]

@@ -51,11 +51,9 @@ struct Input {
     pattern: String,
     /// Glob: `*.rs` at any depth, `src/**/*.rs` from the root; or a folder, the root's first.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     file_pattern: Option<String>,
     /// Globs to leave out.
     #[serde(default, deserialize_with = "input::texts")]
-    #[schemars(with = "Vec<String>")]
     exclude: Option<Vec<String>>,
     /// Around each match. Default: 2.
     #[serde(default, deserialize_with = "input::number")]
@@ -67,7 +65,6 @@ struct Input {
     max_results: Option<u32>,
     /// Matches to leave out first.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     skip: Option<u32>,
 }
 

@@ -115,19 +115,15 @@ struct Input {
     severity: Option<String>,
     /// Only to correct the text: the sentence of the finding that the code contradicts, verbatim.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     wrong_text: Option<String>,
     /// The text that shall stand instead of `wrong_text`; without it that is taken out.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     right_text: Option<String>,
     /// Only to correct the place: the lines that the finding is about, verbatim and whole.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     quote: Option<String>,
     /// The file of `quote`, if it is another.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     file_path: Option<String>,
     /// The first line of `quote`, where you know it.
     #[serde(default, deserialize_with = "input::number")]

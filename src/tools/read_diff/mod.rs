@@ -40,11 +40,9 @@ struct Input {
     file_path: String,
     /// First hunk, from 0.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     start: Option<u32>,
     /// How many lines of that hunk to leave out first.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     skip_lines: Option<u32>,
 }
 

@@ -53,35 +53,27 @@ pub(super) fn tool() -> McpTool {
 struct Input {
     /// Review. Default: the latest.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     id: Option<String>,
     /// Repository folder.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     repo: Option<String>,
     /// Show this one.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     finding: Option<String>,
     /// At least: critical, high, medium, low, nit.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     severity: Option<String>,
     /// File, folder or glob.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     path: Option<String>,
     /// Default: 0.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     skip: Option<u32>,
     /// Default: 20; at most 100.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     limit: Option<u32>,
     /// Dismiss `finding`: the reason why it is none.
     #[serde(default, deserialize_with = "reason")]
-    #[schemars(with = "String")]
     dismiss: Option<String>,
 }
 

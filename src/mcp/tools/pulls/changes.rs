@@ -38,11 +38,9 @@ pub(super) fn tool() -> McpTool {
 struct Input {
     /// From the answer before.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// Default: 50; at most 100.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     max: Option<u32>,
 }
 

@@ -44,11 +44,9 @@ struct Input {
     filter: RemarkFilterInput,
     /// Default: 20; at most 100.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     max: Option<u32>,
     /// From the answer before.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     cursor: Option<String>,
 }
 
@@ -56,27 +54,21 @@ struct Input {
 #[derive(Debug, Default, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct RemarkFilterInput {
-    #[schemars(with = "bool")]
     #[serde(skip_serializing_if = "Option::is_none")]
     resolved: Option<bool>,
-    #[schemars(with = "bool")]
     #[serde(skip_serializing_if = "Option::is_none")]
     outdated: Option<bool>,
     /// Part of the path.
     #[serde(deserialize_with = "input::text", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     file: Option<String>,
     /// Login.
     #[serde(deserialize_with = "input::text", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     author: Option<String>,
     /// CRIT, MAJOR, MINOR, ISSUE, REFACTOR, NITPICK, TRIVIAL, DOCS or N/A.
     #[serde(deserialize_with = "input::text", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     severity: Option<String>,
     /// coderabbit, gemini, codex, copilot, sourcery, qodo, greptile, review or unknown.
     #[serde(deserialize_with = "input::text", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     source: Option<String>,
 }
 

@@ -38,15 +38,12 @@ pub(super) fn tool() -> McpTool {
 struct Input {
     /// OPEN (default), CLOSED, MERGED or all.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     state: Option<String>,
     /// Default: 20; at most 100.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     limit: Option<u32>,
     /// Default: 0.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     skip: Option<u32>,
 }
 

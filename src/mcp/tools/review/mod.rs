@@ -58,31 +58,24 @@ pub(super) fn tool() -> McpTool {
 struct Input {
     /// Repository folder. Default: the server's.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     repo: Option<String>,
     /// Branch or commit to compare with. Default: found.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     target: Option<String>,
     /// Revision, A..B, A...B, staged, uncommitted, or a pull request (#12, owner/repo#12). Default: HEAD.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     at: Option<String>,
     /// Ask no model.
     #[serde(default, deserialize_with = "flag")]
-    #[schemars(with = "bool")]
     rules_only: bool,
     /// Default: 20; at most 45.
     #[serde(default, deserialize_with = "input::number")]
-    #[schemars(with = "u32")]
     wait_seconds: Option<u32>,
     /// A started review to wait for.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     id: Option<String>,
     /// Stop that review; what was found is kept.
     #[serde(default, deserialize_with = "flag")]
-    #[schemars(with = "bool")]
     cancel: bool,
 }
 

@@ -44,7 +44,6 @@ struct Input {
     summary: Option<String>,
     /// Where nothing was reported: what was looked at to be sure.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     no_findings_reason: Option<String>,
 }
 

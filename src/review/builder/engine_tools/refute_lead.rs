@@ -23,7 +23,6 @@ pub(super) const TOOL: EngineTool = EngineTool {
 struct Input {
     /// The lead's id.
     #[serde(deserialize_with = "values::id")]
-    #[schemars(with = "String")]
     id: String,
     /// What in the code shows that it is no defect, one sentence.
     reason: String,

@@ -92,14 +92,12 @@ struct Input {
     /// The whole lines that shall stand in place of the quoted ones, with their indentation. Leave it out unless it is the complete fix. To delete
     /// lines, quote a line that stays as well and give that one.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     suggestion: Option<String>,
     /// Other places that prove the effect, at most 20; they need not be changed.
     #[serde(default, deserialize_with = "related")]
     related: Vec<RelatedPlaceInput>,
     /// The ids of the leads that it confirms, all of them of this one cause; its quote or a `related` one must stand on the lines of each.
     #[serde(default, deserialize_with = "values::ids")]
-    #[schemars(with = "Vec<String>")]
     leads: Vec<String>,
     /// The same for one, as older prompts name it.
     #[serde(default, deserialize_with = "values::ids")]
@@ -107,15 +105,12 @@ struct Input {
     lead: Vec<String>,
     /// To correct an accepted finding: its id (`F1`). This report then stands in its place, so give it whole.
     #[serde(default, deserialize_with = "values::optional_id")]
-    #[schemars(with = "String")]
     id: Option<String>,
     /// The line of the project's guidelines that is broken, as `path:line`; it must apply to the file.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     guideline: Option<String>,
     /// The run of `build` that proves it, by its id: its first lines are shown with the finding.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     build_run: Option<String>,
     /// How sure you are, from 1 (a guess) to 10 (certain).
     #[serde(default, deserialize_with = "values::stated_confidence")]
@@ -139,7 +134,6 @@ struct RelatedPlaceInput {
     start_line: Option<u32>,
     /// Why it matters.
     #[serde(default, deserialize_with = "input::text")]
-    #[schemars(with = "String")]
     note: Option<String>,
 }
 

@@ -22,7 +22,6 @@ pub(super) const TOOL: EngineTool = EngineTool {
 struct Input {
     /// The id that `report_finding` answered.
     #[serde(deserialize_with = "values::id")]
-    #[schemars(with = "String")]
     id: String,
     /// Why, one sentence.
     reason: String,
