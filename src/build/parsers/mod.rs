@@ -71,83 +71,53 @@ pub type Parser = fn(&Log) -> Parsed;
 /// A parser with its name.
 pub type NamedParser = (&'static str, Parser);
 
-pub(super) const BIOME_JSON: NamedParser = ("biome_json", biome_json::parse);
-pub(super) const BUN: NamedParser = ("bun", bun::parse);
-pub(super) const CARGO_JSON: NamedParser = ("cargo_json", cargo_json::parse);
-pub(super) const CARGO_TEST: NamedParser = ("cargo_test", cargo_test::parse);
-pub(super) const CHECKSTYLE_XML: NamedParser = ("checkstyle_xml", checkstyle_xml::parse);
-pub(super) const DOTNET_TEST: NamedParser = ("dotnet_test", dotnet_test::parse);
-pub(super) const ESLINT_JSON: NamedParser = ("eslint_json", eslint_json::parse);
-pub(super) const GCC: NamedParser = ("gcc", gcc::parse);
-pub(super) const GENERIC: NamedParser = ("generic", generic::parse);
-pub(super) const GO: NamedParser = ("go", go::parse);
-pub(super) const GO_TEST_JSON: NamedParser = ("go_test_json", go_test_json::parse);
-pub(super) const GOLANGCI_JSON: NamedParser = ("golangci_json", golangci_json::parse);
-pub(super) const GRADLE: NamedParser = ("gradle", gradle::parse);
-pub(super) const JAVAC: NamedParser = ("javac", javac::parse);
-pub(super) const JEST: NamedParser = ("jest", jest::parse);
-pub(super) const JUNIT_XML: NamedParser = ("junit_xml", junit_xml::parse);
-pub(super) const MAVEN: NamedParser = ("maven", maven::parse);
-pub(super) const MINITEST: NamedParser = ("minitest", minitest::parse);
-pub(super) const MSBUILD: NamedParser = ("msbuild", msbuild::parse);
-pub(super) const MYPY_JSON: NamedParser = ("mypy_json", mypy_json::parse);
-pub(super) const MYPY_TEXT: NamedParser = ("mypy_text", mypy_text::parse);
-pub(super) const NEXTJS: NamedParser = ("nextjs", nextjs::parse);
-pub(super) const NPM: NamedParser = ("npm", npm::parse);
-pub(super) const PHPSTAN_JSON: NamedParser = ("phpstan_json", phpstan_json::parse);
-pub(super) const PNPM: NamedParser = ("pnpm", pnpm::parse);
-pub(super) const PYRIGHT_JSON: NamedParser = ("pyright_json", pyright_json::parse);
-pub(super) const PYTEST: NamedParser = ("pytest", pytest::parse);
-pub(super) const RSPEC: NamedParser = ("rspec", rspec::parse);
-pub(super) const RUBOCOP_JSON: NamedParser = ("rubocop_json", rubocop_json::parse);
-pub(super) const RUFF_JSON: NamedParser = ("ruff_json", ruff_json::parse);
-pub(super) const RUSTC: NamedParser = ("rustc", rustc::parse);
-pub(super) const RUSTFMT: NamedParser = ("rustfmt", rustfmt::parse);
-pub(super) const SARIF: NamedParser = ("sarif", sarif::parse);
-pub(super) const SHELLCHECK_JSON: NamedParser = ("shellcheck_json", shellcheck_json::parse);
-pub(super) const TRX: NamedParser = ("trx", trx::parse);
-pub(super) const TSC: NamedParser = ("tsc", tsc::parse);
-pub(super) const VITEST: NamedParser = ("vitest", vitest::parse);
-pub(super) const YARN: NamedParser = ("yarn", yarn::parse);
+/// Declares a parser for each module, named like it, and the list of them.
+macro_rules! parsers {
+    ($($name:ident = $module:ident),+ $(,)?) => {
+        $(pub(super) const $name: NamedParser = (stringify!($module), $module::parse);)+
 
-/// The parsers by name. A new one is a file and a line here.
-pub const PARSERS: &[NamedParser] = &[
-    BIOME_JSON,
-    BUN,
-    CARGO_JSON,
-    CARGO_TEST,
-    CHECKSTYLE_XML,
-    DOTNET_TEST,
-    ESLINT_JSON,
-    GCC,
-    GENERIC,
-    GO,
-    GO_TEST_JSON,
-    GOLANGCI_JSON,
-    GRADLE,
-    JAVAC,
-    JEST,
-    JUNIT_XML,
-    MAVEN,
-    MINITEST,
-    MSBUILD,
-    MYPY_JSON,
-    MYPY_TEXT,
-    NEXTJS,
-    NPM,
-    PHPSTAN_JSON,
-    PNPM,
-    PYRIGHT_JSON,
-    PYTEST,
-    RSPEC,
-    RUBOCOP_JSON,
-    RUFF_JSON,
-    RUSTC,
-    RUSTFMT,
-    SARIF,
-    SHELLCHECK_JSON,
-    TRX,
-    TSC,
-    VITEST,
-    YARN,
-];
+        /// The parsers by name. A new one is a file and a line here.
+        pub const PARSERS: &[NamedParser] = &[$($name),+];
+    };
+}
+
+parsers! {
+    BIOME_JSON = biome_json,
+    BUN = bun,
+    CARGO_JSON = cargo_json,
+    CARGO_TEST = cargo_test,
+    CHECKSTYLE_XML = checkstyle_xml,
+    DOTNET_TEST = dotnet_test,
+    ESLINT_JSON = eslint_json,
+    GCC = gcc,
+    GENERIC = generic,
+    GO = go,
+    GO_TEST_JSON = go_test_json,
+    GOLANGCI_JSON = golangci_json,
+    GRADLE = gradle,
+    JAVAC = javac,
+    JEST = jest,
+    JUNIT_XML = junit_xml,
+    MAVEN = maven,
+    MINITEST = minitest,
+    MSBUILD = msbuild,
+    MYPY_JSON = mypy_json,
+    MYPY_TEXT = mypy_text,
+    NEXTJS = nextjs,
+    NPM = npm,
+    PHPSTAN_JSON = phpstan_json,
+    PNPM = pnpm,
+    PYRIGHT_JSON = pyright_json,
+    PYTEST = pytest,
+    RSPEC = rspec,
+    RUBOCOP_JSON = rubocop_json,
+    RUFF_JSON = ruff_json,
+    RUSTC = rustc,
+    RUSTFMT = rustfmt,
+    SARIF = sarif,
+    SHELLCHECK_JSON = shellcheck_json,
+    TRX = trx,
+    TSC = tsc,
+    VITEST = vitest,
+    YARN = yarn,
+}
