@@ -5,7 +5,7 @@ use std::fmt;
 use crate::domain::dismissal::LONGEST_REASON;
 use crate::domain::filter::FilterError;
 use crate::domain::path::PathError;
-use crate::domain::text::strip_line;
+use crate::domain::text::{shorten, strip_line};
 use crate::sys::files::FileError;
 
 /// The origin of a value.
@@ -127,11 +127,7 @@ pub enum DismissalFault {
 /// Text of a file as a message shows it: in quotation marks, on one line, without escapes, 80 characters.
 pub(super) fn display_text(text: &str) -> String {
     const SHOWN: usize = 80;
-    let line = strip_line(text);
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("\"{}…\"", &line[..end]),
-        None => format!("\"{line}\""),
-    }
+    format!("\"{}\"", shorten(&strip_line(text), SHOWN))
 }
 
 struct SettingSuggestion(Option<&'static str>);

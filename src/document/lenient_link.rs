@@ -22,11 +22,7 @@ pub(super) fn parse_link(source: &str, open: usize, close: usize, limit: usize) 
         return None;
     }
     let start = close + 2;
-    let mut stop = limit.min(start + LONGEST);
-    while !source.is_char_boundary(stop) {
-        stop -= 1;
-    }
-    let rest = source.get(start..stop)?;
+    let rest = source.get(start..source.floor_char_boundary(limit.min(start + LONGEST)))?;
     // Most text that is not a link is rejected here, cheaply.
     memchr::memchr3(b')', b'\n', b'\r', rest.as_bytes()).filter(|end| rest.as_bytes()[*end] == b')')?;
     let line = rest.split(['\n', '\r']).next()?;

@@ -5,12 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
-use regex::Regex;
 
 use super::markdown::options;
+use crate::domain::text::LazyPattern;
 
 /// A link or an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,9 +30,8 @@ pub struct DocumentLinks {
 }
 
 /// HTML attributes that name another file.
-static IN_HTML: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?is)<!--.*?-->|<(?:img|a)\b[^<>]*?\s(?:src|href)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')"#).ok()
-});
+static IN_HTML: LazyPattern =
+    LazyPattern::new(r#"(?is)<!--.*?-->|<(?:img|a)\b[^<>]*?\s(?:src|href)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')"#);
 
 impl DocumentLinks {
     /// Parses the document.
@@ -82,7 +80,7 @@ impl DocumentLinks {
     }
 
     fn html(&mut self, markdown: &str, at: Range<usize>) {
-        let (Some(pattern), Some(html)) = (IN_HTML.as_ref(), markdown.get(at.clone())) else { return };
+        let (Some(pattern), Some(html)) = (IN_HTML.regex(), markdown.get(at.clone())) else { return };
         for found in pattern.captures_iter(html) {
             if let (Some(whole), Some(value)) = (found.get(0), found.get(1).or(found.get(2))) {
                 let at = at.start + whole.start()..at.start + whole.end();

@@ -77,6 +77,19 @@ pub enum FileStatus {
     TypeChanged,
 }
 
+impl FileStatus {
+    /// The words for it that people read.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Deleted => "deleted",
+            Self::Modified => "modified",
+            Self::Renamed => "renamed",
+            Self::TypeChanged => "type changed",
+        }
+    }
+}
+
 /// The kind of a tree entry, as git stores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileMode {

@@ -98,11 +98,6 @@ impl RemainingLimit {
     pub fn release(&mut self, amount: u64) {
         self.left = self.left.saturating_add(amount);
     }
-
-    /// Checks whether nothing is left.
-    pub fn is_exhausted(&self) -> bool {
-        self.left == 0
-    }
 }
 
 /// Omissions within [`InputLimits::omissions`] and [`InputLimits::omission_bytes`]; the others are counted.
@@ -178,7 +173,7 @@ mod tests {
     #[test]
     fn what_is_charged_is_never_more_than_the_limit() {
         let mut allowance = RemainingLimit::of(5);
-        assert!(allowance.charge(3) && !allowance.charge(3) && allowance.charge(2) && allowance.is_exhausted());
+        assert!(allowance.charge(3) && !allowance.charge(3) && allowance.charge(2) && !allowance.charge(1));
         allowance.release(1);
         assert!(allowance.charge(1) && !allowance.charge(u64::MAX));
     }

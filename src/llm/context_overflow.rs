@@ -2,9 +2,7 @@
 //!
 //! There is no common field for it, so the phrases are recognized here: in responses with an error status, and in errors inside a stream.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
+use crate::domain::text::LazyPattern;
 
 /// Unambiguous phrases, in lower case, with their sources. Numbers may be between them, so each is a piece of a sentence.
 const WORDS: &[&str] = &[
@@ -59,13 +57,10 @@ pub(super) fn is_too_long(status: u16, body: &str) -> Option<Option<u64>> {
 /// Extracts the size of the window in tokens from a message in lower case.
 fn window(said: &str) -> Option<u64> {
     // What is wrong with a pattern is found by the tests: without one, no window is known.
-    static BEFORE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(
-            r#"(?:tokens? > |\d \+ \d+ > |maximum context length is |tokens allowed[ (]+|context window of |maximum model length of |maximum prompt length is |context length of only |model with |"n_ctx" ?: ?|tpm\): limit )(\d{3,9})"#,
-        )
-        .ok()
-    });
-    let found = BEFORE.as_ref()?.captures(said)?.get(1)?.as_str().parse().ok()?;
+    static BEFORE: LazyPattern = LazyPattern::new(
+        r#"(?:tokens? > |\d \+ \d+ > |maximum context length is |tokens allowed[ (]+|context window of |maximum model length of |maximum prompt length is |context length of only |model with |"n_ctx" ?: ?|tpm\): limit )(\d{3,9})"#,
+    );
+    let found = BEFORE.regex()?.captures(said)?.get(1)?.as_str().parse().ok()?;
     Some(found).filter(|window| BELIEVED.contains(window))
 }
 

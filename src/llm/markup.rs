@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexSet};
 use serde_json::Value;
 
+use crate::domain::text::LazyPattern;
+
 /// A way to write a tool call as text.
 struct MarkupDialect {
     /// Name as shown to users; with underscores for blanks, the folder of its samples.
@@ -93,8 +95,8 @@ static PYTHONIC: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// A fence that Gemini and Gemma put calls into.
-static TOOL_CODE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?m)^\s*(?:```|~~~)tool_code\s*\n\s*(?:print\s*\(|default_api\.|\[?\w+\(|\{)").ok());
+static TOOL_CODE: LazyPattern =
+    LazyPattern::new(r"(?m)^\s*(?:```|~~~)tool_code\s*\n\s*(?:print\s*\(|default_api\.|\[?\w+\(|\{)");
 
 /// Returns the dialect in which `text` contains a tool call; `None` without one.
 ///
@@ -105,12 +107,13 @@ pub fn find_leaked_markup(text: &str) -> Option<&'static str> {
     if is_calls(inner.unwrap_or(whole)) || last_paragraph(whole).is_some_and(is_calls) {
         return Some("JSON");
     }
-    let is = |regex: &Option<Regex>, text| regex.as_ref().is_some_and(|regex| regex.is_match(text));
     let has = |word: &str| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
-    if inner.unwrap_or(whole).starts_with('[') && is(&PYTHONIC, inner.unwrap_or(whole)) {
+    if inner.unwrap_or(whole).starts_with('[')
+        && PYTHONIC.as_ref().is_some_and(|calls| calls.is_match(inner.unwrap_or(whole)))
+    {
         return Some("pythonic");
     }
-    if has("tool_code") && is(&TOOL_CODE, whole) {
+    if has("tool_code") && TOOL_CODE.is_in(whole) {
         return Some("tool_code");
     }
     if !BEGINNINGS.iter().any(|word| has(word)) {
@@ -273,7 +276,7 @@ mod tests {
 
     #[test]
     fn every_dialect_is_known_by_its_samples() {
-        assert!(MARKS.is_some() && PYTHONIC.is_some() && TOOL_CODE.is_some(), "the patterns compile");
+        assert!(MARKS.is_some() && PYTHONIC.is_some() && TOOL_CODE.regex().is_some(), "the patterns compile");
         let mut folders = BTreeSet::from(["honest".to_owned()]);
         for name in DIALECTS.iter().map(|dialect| dialect.name).chain(["JSON", "pythonic", "tool_code"]) {
             let slug = name.to_lowercase().replace(' ', "_");

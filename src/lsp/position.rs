@@ -89,10 +89,7 @@ impl<'t> LineTable<'t> {
         let line = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
         let start = self.starts.get(line).copied().unwrap_or_default();
         let content = self.content(line);
-        let mut end = offset.saturating_sub(start).min(content.len());
-        while !content.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = content.floor_char_boundary(offset.saturating_sub(start));
         let column: usize = content[..end].chars().map(|c| self.unit.width(c)).sum();
         Position { line: bounded(line), character: bounded(column) }
     }

@@ -11,22 +11,17 @@ use std::collections::BTreeMap;
 
 use super::report::{
     LIMITS_TITLE, ReportEntry, describe_suggestion, entries, facts, is_blank, limit_sentences, list_related,
-    plain_line, severity_names, shorten,
+    plain_line, severity_names,
 };
 use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::finding::Severity;
 use crate::domain::place::LineRange;
 use crate::domain::review::Review;
-use crate::domain::text::strip_block;
+use crate::domain::text::{shorten, strip_block};
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "annotations",
-    extension: "annotations.txt",
-    about: "annotations of a GitHub check, as workflow commands for a step's log",
-    syntax: Syntax::Commands,
-    render,
-};
+pub(super) const PRESENTER: Presenter =
+    Presenter { name: "annotations", extension: "annotations.txt", syntax: Syntax::Commands, render };
 
 /// Findings of one level that become annotations.
 pub const FINDINGS_PER_LEVEL: usize = 9;

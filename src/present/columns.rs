@@ -24,3 +24,17 @@ pub(super) fn align_columns<R: AsRef<[String]>>(rows: &[R], measured: impl Fn(&[
     }
     out
 }
+
+/// Shortens text to at most `width` columns, ending in `…`.
+pub(super) fn shorten_columns(text: &str, width: usize) -> String {
+    if display_width(text) <= width {
+        return text.to_owned();
+    }
+    let mut columns = 0;
+    let fitting = text.char_indices().find(|(_, c)| {
+        columns += display_width(c.encode_utf8(&mut [0; 4]));
+        columns >= width
+    });
+    let end = fitting.map_or(text.len(), |(at, _)| at);
+    format!("{}…", &text[..end])
+}

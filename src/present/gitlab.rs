@@ -13,13 +13,8 @@ use crate::domain::place::LineRange;
 use crate::domain::review::Review;
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "gitlab",
-    extension: "gitlab.json",
-    about: "a Code Quality report of GitLab",
-    syntax: Syntax::Json,
-    render,
-};
+pub(super) const PRESENTER: Presenter =
+    Presenter { name: "gitlab", extension: "gitlab.json", syntax: Syntax::Json, render };
 
 /// Upper bound on the characters of a description, which GitLab shows on one line.
 const DESCRIPTION: usize = 1000;

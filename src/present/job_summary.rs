@@ -12,20 +12,15 @@ use super::markdown::{
     TABLE, render_body, render_line, render_outcome, render_provenance, render_receipt, render_resolved, render_row,
     severity,
 };
-use super::report::{shorten, title};
+use super::report::title;
 use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::Finding;
 use crate::domain::review::Review;
-use crate::domain::text::strip_line;
+use crate::domain::text::{shorten, strip_line};
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "job-summary",
-    extension: "summary.md",
-    about: "Markdown for the summary of a GitHub job, findings folded",
-    syntax: Syntax::Plain,
-    render,
-};
+pub(super) const PRESENTER: Presenter =
+    Presenter { name: "job-summary", extension: "summary.md", syntax: Syntax::Plain, render };
 
 /// Upper bound on the whole, in bytes. A step has 1 MiB, of which this leaves some for the step's own messages.
 const MOST: usize = 1024 * 1024 - 48 * 1024;
@@ -192,10 +187,7 @@ fn cut(out: &mut String, review: &Review) {
     if out.len() <= MOST {
         return;
     }
-    let mut end = MOST - NOTES;
-    while !out.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = out.floor_char_boundary(MOST - NOTES);
     out.truncate(out[..end].rfind('\n').unwrap_or(end));
     let _ =
         write!(out, "\n\n**The rest is left out**, for a summary holds 1 MiB: `review show {}` has all.", review.id);

@@ -14,21 +14,16 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::report::{ReportEntry, describe_suggestion, entries, facts, list_related, plain_line, shorten};
+use super::report::{ReportEntry, describe_suggestion, entries, facts, list_related, plain_line};
 use super::{Presenter, RenderOptions, Syntax, digest};
 use crate::domain::finding::Severity;
 use crate::domain::path::RepoPath;
 use crate::domain::review::{Review, ReviewOutcome};
-use crate::domain::text::{strip_block, strip_line};
+use crate::domain::text::{shorten, strip_block, strip_line};
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "junit",
-    extension: "junit.xml",
-    about: "a JUnit report: each finding a test case, failed at or above --fail-on",
-    syntax: Syntax::Xml,
-    render,
-};
+pub(super) const PRESENTER: Presenter =
+    Presenter { name: "junit", extension: "junit.xml", syntax: Syntax::Xml, render };
 
 /// The name of the case for findings that are hidden and count for the gate.
 const HIDDEN: &str = "Nothing that fails the gate is hidden by the severity floor";

@@ -62,8 +62,6 @@ pub struct Presenter {
     pub name: &'static str,
     /// The extension of a file that holds it, without the dot.
     pub extension: &'static str,
-    /// One line for the help text.
-    pub about: &'static str,
     /// The syntax of its bytes.
     pub syntax: Syntax,
     /// Renders the whole output, UTF-8.

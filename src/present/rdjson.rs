@@ -13,19 +13,14 @@ use super::brief::describe_suggestion;
 use super::digest;
 use super::json::escape_invisible;
 use super::markdown::escape::{code, fenced, inline, prose};
-use super::report::{EntryPlace, HeadPlaces, ReportEntry, entries_with_limits, facts, severity_names, shorten};
+use super::report::{EntryPlace, HeadPlaces, ReportEntry, entries_with_limits, facts, severity_names};
 use crate::domain::finding::{Anchor, Finding, Suggestion};
 use crate::domain::place::LineRange;
 use crate::domain::review::Review;
+use crate::domain::text::shorten;
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "rdjson",
-    extension: "rdjson",
-    about: "reviewdog's diagnostics as one JSON document",
-    syntax: Syntax::Json,
-    render,
-};
+pub(super) const PRESENTER: Presenter = Presenter { name: "rdjson", extension: "rdjson", syntax: Syntax::Json, render };
 
 /// Upper bound on the characters of a body: a comment of GitHub holds 65 536, and reviewdog adds to it.
 pub(super) const BODY: usize = 30_000;

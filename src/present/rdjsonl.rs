@@ -11,13 +11,8 @@ use super::{Presenter, RenderOptions, Syntax};
 use crate::domain::review::Review;
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "rdjsonl",
-    extension: "rdjsonl",
-    about: "reviewdog's diagnostics, one on each line",
-    syntax: Syntax::Json,
-    render,
-};
+pub(super) const PRESENTER: Presenter =
+    Presenter { name: "rdjsonl", extension: "rdjsonl", syntax: Syntax::Json, render };
 
 /// Upper bound on a line, in bytes.
 const LINE: usize = 60 * 1024;

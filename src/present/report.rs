@@ -13,7 +13,7 @@ use crate::domain::finding::{Anchor, Finding, OriginKind, Prominence, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, Review, ReviewOutcome};
-use crate::domain::text::{is_invisible, strip_line};
+use crate::domain::text::{is_invisible, shorten, strip_line};
 
 /// Number of reasons for an incomplete review that are listed.
 const REASONS: usize = 10;
@@ -298,14 +298,6 @@ fn removal_line(file: &FileChange, lines: LineRange) -> Option<LineRange> {
 /// Strips text to one line, with at most `most` characters.
 pub(super) fn plain_line(text: &str, most: usize) -> String {
     shorten(strip_line(text).trim(), most)
-}
-
-/// Shortens text to at most `most` characters.
-pub(super) fn shorten(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
 }
 
 /// Checks whether a text has no visible characters.

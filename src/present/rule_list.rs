@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use textwrap::Options;
-use textwrap::core::display_width;
 
+use super::columns::shorten_columns;
 use crate::domain::rule_info::{FixtureFault, FixtureReport, PackOwner, RuleExamples, RulePage};
 use crate::domain::text::{count_noun, strip_block, strip_line};
 
@@ -39,21 +39,12 @@ pub fn list(all: &[RulePage], width: Option<usize>) -> String {
         let changed = if changed.is_empty() { String::new() } else { format!("({}) ", changed.join(", ")) };
         let (name, severity) = (&sheet.info.name, sheet.info.severity);
         let line = format!("{name:columns$}  {severity:8}  {changed}{}", strip_line(&sheet.info.title));
-        out.push_str(&width.map_or_else(|| line.clone(), |width| cut(&line, width)));
+        out.push_str(&width.map_or_else(|| line.clone(), |width| shorten_columns(&line, width)));
         out.push('\n');
     }
     let off = all.iter().filter(|sheet| sheet.is_off).count();
     let off = if off > 0 { format!(", {off} of them off") } else { String::new() };
     out.push_str(&format!("\n{}{off}; `review rules explain ID` says more of one\n", count_noun(all.len(), "rule")));
-    out
-}
-
-fn cut(line: &str, width: usize) -> String {
-    if display_width(line) <= width {
-        return line.to_owned();
-    }
-    let mut out: String = line.chars().take(width.saturating_sub(1)).collect();
-    out.push('…');
     out
 }
 

@@ -6,13 +6,7 @@ use super::{Presenter, RenderOptions, Syntax, matched};
 use crate::domain::review::Review;
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "short",
-    extension: "txt",
-    about: "one line for each finding: path:line:col: severity: title [rule id]",
-    syntax: Syntax::Plain,
-    render,
-};
+pub(super) const PRESENTER: Presenter = Presenter { name: "short", extension: "txt", syntax: Syntax::Plain, render };
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     let lines = report::entries_with_limits(review).iter().map(line).collect::<Vec<_>>();

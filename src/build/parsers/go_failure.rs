@@ -2,21 +2,16 @@
 //!
 //! The order and the fate of the tests belong in `go_test_json`.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::machine::{digits, one_line};
 use crate::domain::diagnostic::Diagnostic;
+use crate::domain::text::LazyPattern;
 
 /// A message of the compiler or of vet: `file.go:line:column: message`.
-static BUILD: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^(?:vet: )?((?:[A-Za-z]:)?[^\s:][^:]*\.\w+):(\d+):(?:(\d+):)? (.+)$").ok());
+static BUILD: LazyPattern = LazyPattern::new(r"^(?:vet: )?((?:[A-Za-z]:)?[^\s:][^:]*\.\w+):(\d+):(?:(\d+):)? (.+)$");
 /// A message of a test: `    file_test.go:line: message`.
-static LOGGED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^\s+((?:[A-Za-z]:)?[^\s:][^:]*\.go):(\d+): ?(.*)$").ok());
+static LOGGED: LazyPattern = LazyPattern::new(r"^\s+((?:[A-Za-z]:)?[^\s:][^:]*\.go):(\d+): ?(.*)$");
 /// A frame of a stack: a tab, then `file.go:line`.
-static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\t(.+\.go):(\d+)(?: \+0x[0-9a-f]+)?$").ok());
+static FRAME: LazyPattern = LazyPattern::new(r"^\t(.+\.go):(\d+)(?: \+0x[0-9a-f]+)?$");
 
 /// A line of a test's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +44,7 @@ impl GoReason {
 
 /// Reads a message of the build: its place, and the rest of the line.
 pub(super) fn build_message(line: &str) -> Option<(GoReason, &str)> {
-    let found = BUILD.as_ref()?.captures(line)?;
+    let found = BUILD.regex()?.captures(line)?;
     let part = |group: usize| found.get(group).map_or("", |part| part.as_str());
     let place = GoReason {
         file: Some(part(1).to_owned()),
@@ -69,7 +64,7 @@ pub(super) fn reason(output: &[GoOutput]) -> GoReason {
     let (mut is_open, mut is_settled) = (false, false);
     let has_errors = output.iter().any(|line| line.is_error);
     for line in output.iter().filter(|line| !is_frame_of_runner(&line.text)) {
-        let place = LOGGED.as_ref().and_then(|pattern| pattern.captures(&line.text));
+        let place = LOGGED.regex().and_then(|pattern| pattern.captures(&line.text));
         if let Some(place) = place {
             // Without the mark of newer versions, logs and errors look alike: all are read, and the last is taken as the cause.
             is_open = line.is_error || !has_errors;
@@ -119,7 +114,7 @@ fn panic_of(output: &[GoOutput]) -> GoReason {
         let [function, frame] = pair else { continue };
         let own = ["testing.", "runtime.", "runtime/", "panic(", "created by ", "goroutine "];
         let is_own = own.iter().any(|own| function.text.starts_with(own));
-        if let Some(place) = FRAME.as_ref().filter(|_| !is_own).and_then(|pattern| pattern.captures(&frame.text)) {
+        if let Some(place) = FRAME.regex().filter(|_| !is_own).and_then(|pattern| pattern.captures(&frame.text)) {
             found.file = place.get(1).map(|file| file.as_str().to_owned());
             found.line = place.get(2).and_then(|line| digits(line.as_str()));
             break;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::super::log::{Log, LogLine, LogStream};
 use super::{MOST_DIAGNOSTICS, Parsed};
 use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::domain::text::shorten;
 
 /// Maximum number of characters of a message.
 const LONGEST_MESSAGE: usize = 500;
@@ -80,10 +81,7 @@ pub(super) fn one_line(text: &str) -> String {
             break;
         }
     }
-    match joined.char_indices().nth(LONGEST_MESSAGE) {
-        Some((end, _)) => format!("{}…", joined.get(..end).unwrap_or_default().trim_end()),
-        None => joined,
-    }
+    shorten(&joined, LONGEST_MESSAGE)
 }
 
 /// Returns the trimmed text unless it is blank.

@@ -3,13 +3,13 @@
 //! The patterns of one tool belong in its own file, parsers of machine formats do not use this one.
 
 use std::ops::RangeInclusive;
-use std::sync::OnceLock;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::super::log::{Log, LogLine};
 use super::{MOST_DIAGNOSTICS, Parsed};
 use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity, TestSummary};
+use crate::domain::text::LazyPattern;
 
 /// Maximum number of characters of a message.
 const LONGEST_MESSAGE: usize = 500;
@@ -20,29 +20,22 @@ const LONGEST_BLOCK: usize = 500;
 static COUNT: LinePattern = LinePattern::new(r"(?<count>\d+) (?<word>[A-Za-z]+)");
 
 /// A regular expression over one line, compiled at its first use; one that does not compile matches nothing.
-pub(super) struct LinePattern {
-    source: &'static str,
-    compiled: OnceLock<Option<Regex>>,
-}
+pub(super) struct LinePattern(LazyPattern);
 
 impl LinePattern {
     /// Creates a pattern from its source.
     pub(super) const fn new(source: &'static str) -> Self {
-        Self { source, compiled: OnceLock::new() }
-    }
-
-    fn regex(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| Regex::new(self.source).ok()).as_ref()
+        Self(LazyPattern::new(source))
     }
 
     /// Finds the first match in a line.
     pub(super) fn find<'a>(&self, line: &'a str) -> Option<LineMatch<'a>> {
-        self.regex()?.captures(line).map(LineMatch)
+        self.0.regex()?.captures(line).map(LineMatch)
     }
 
     /// Returns true if the line has a match.
     pub(super) fn is_in(&self, line: &str) -> bool {
-        self.regex().is_some_and(|regex| regex.is_match(line))
+        self.0.is_in(line)
     }
 }
 
@@ -104,7 +97,7 @@ fn severity_of(word: &str) -> DiagnosticSeverity {
 
 /// Adds up the numbers before some words: `1 failed, 2 skipped`.
 pub(super) fn count_of(text: &str, words: &[&str]) -> u64 {
-    let Some(regex) = COUNT.regex() else { return 0 };
+    let Some(regex) = COUNT.0.regex() else { return 0 };
     let found = regex.captures_iter(text).map(LineMatch);
     let numbers = found.filter(|found| found.text("word").is_some_and(|word| words.contains(&word)));
     numbers.fold(0, |sum, found| sum.saturating_add(found.count("count")))

@@ -3,18 +3,15 @@
 //! Tests that failed, timed out or were aborted are errors. What the run says about itself keeps its severity. The numbers count the
 //! outermost results: the rows of a data-driven test are one test.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::super::log::Log;
 use super::Parsed;
 use super::machine::{digits, failed_test, filled, report, severity};
 use super::xml::{XmlElement, xml_roots};
 use crate::domain::diagnostic::{Diagnostic, TestSummary};
+use crate::domain::text::LazyPattern;
 
 /// The place of a frame: ` in FILE:line N`, where the word may be of another language.
-static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m) in (.+):\w+ (\d+)\s*$").ok());
+static FRAME: LazyPattern = LazyPattern::new(r"(?m) in (.+):\w+ (\d+)\s*$");
 
 /// Reads the results of all runs.
 pub(super) fn parse(log: &Log) -> Parsed {
@@ -78,7 +75,7 @@ fn diagnostic(result: &XmlElement) -> Diagnostic {
 
 /// Returns the first frame with a file, of the project if there is one: `/_/` begins the paths of packages.
 fn frame(stack: &str) -> Option<(String, Option<u32>)> {
-    let found = FRAME.iter().flat_map(|pattern| pattern.captures_iter(stack));
+    let found = FRAME.regex().into_iter().flat_map(|pattern| pattern.captures_iter(stack));
     let frames: Vec<_> = found
         .filter_map(|found| Some((found.get(1)?.as_str().trim().to_owned(), digits(found.get(2)?.as_str()))))
         .collect();

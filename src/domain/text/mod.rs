@@ -6,6 +6,7 @@
 mod commands;
 mod fence;
 mod file_text;
+mod lazy_pattern;
 mod leak;
 mod mask;
 mod normal;
@@ -18,6 +19,7 @@ mod words;
 pub use commands::{BuildLog, BuildLogs, CommandEscaper, Syntax};
 pub use fence::fence_for;
 pub use file_text::FileText;
+pub use lazy_pattern::LazyPattern;
 pub use leak::{KnownSecret, SpelledSecrets};
 pub use mask::{MASK_PREFIX, Masked, SecretHit, mask, may_span_lines, secrets_in};
 pub use normal::{
@@ -27,4 +29,4 @@ pub use prompt_injection::find_prompt_injection;
 pub use reveal::reveal;
 pub use shell::shell_word;
 pub use strip::{is_invisible, strip_block, strip_line};
-pub use words::{count_noun, count_words, group_thousands, shorten};
+pub use words::{count_noun, count_words, first_characters, group_thousands, shorten};

@@ -18,12 +18,15 @@ pub fn group_thousands(number: u64) -> String {
     out
 }
 
+/// The first characters of a text, at most so many.
+pub fn first_characters(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
+}
+
 /// At most so many characters, with a mark behind them where something is missing.
 pub fn shorten(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    let first = first_characters(text, most);
+    if first.len() == text.len() { text.to_owned() } else { format!("{}…", first.trim_end()) }
 }
 
 /// Counts the words of a text, without its fenced code.

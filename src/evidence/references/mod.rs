@@ -15,7 +15,7 @@ use crate::document::DocumentReference;
 use crate::domain::path::RepoPath;
 use crate::domain::place::LineRange;
 use crate::domain::presented::{BrokenRef, CheckedRef, FileRef, RefPlace};
-use crate::domain::text::{FileText, strip_line};
+use crate::domain::text::{FileText, first_characters, strip_line};
 use crate::sys::cancel::{Cancel, CancelReason};
 use crate::workspace::{TreeEntry, Workspace, WorkspaceError, nearest_paths};
 use pattern::SearchPattern;
@@ -343,11 +343,11 @@ fn with_lines(path: &str, lines: LineRange) -> String {
 fn preview(line: &str) -> Option<String> {
     // What is cut away need not be sanitized first, but an escape that is cut in two must not become active: sanitizing is last.
     let line = line.trim();
-    let head = line.char_indices().nth(PREVIEW * 4).map_or(line, |(end, _)| &line[..end]);
+    let head = first_characters(line, PREVIEW * 4);
     let clean = strip_line(head);
-    let cut = clean.char_indices().nth(PREVIEW).map_or(clean.len(), |(end, _)| end);
-    let mark = if cut < clean.len() || head.len() < line.len() { "…" } else { "" };
-    (!clean.is_empty()).then(|| format!("{}{mark}", &clean[..cut]))
+    let shown = first_characters(&clean, PREVIEW);
+    let mark = if shown.len() < clean.len() || head.len() < line.len() { "…" } else { "" };
+    (!clean.is_empty()).then(|| format!("{shown}{mark}"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::domain::path::RepoPath;
-use crate::domain::text::FileText;
+use crate::domain::text::{FileText, first_characters};
 
 /// Maximum number of suggested places.
 const NAMED: usize = 3;
@@ -24,11 +24,7 @@ const COMPARED: usize = 2_000;
 /// None if the pattern is mostly punctuation.
 pub(super) fn similar_lines(pattern: &str, text: &FileText) -> Vec<u32> {
     let Some(names) = names(pattern) else { return Vec::new() };
-    let mut end = text.text().len().min(LOOKED_AT);
-    while !text.text().is_char_boundary(end) {
-        end -= 1;
-    }
-    let looked_at = &text.text()[..end];
+    let looked_at = &text.text()[..text.text().floor_char_boundary(LOOKED_AT)];
     let mut wanted = names.iter().map(|name| matching_word(name, looked_at));
     let Some(Some(name)) = wanted.next() else { return Vec::new() };
     let others: Vec<&str> = wanted.flatten().collect();
@@ -40,7 +36,7 @@ pub(super) fn similar_lines(pattern: &str, text: &FileText) -> Vec<u32> {
         }
         let line = text.line(number).unwrap_or_default();
         // A minified file is one line.
-        let line = line.char_indices().nth(1_000).map_or(line, |(end, _)| &line[..end]);
+        let line = first_characters(line, 1_000);
         found.push((others.iter().filter(|other| line.contains(**other)).map(|other| other.len()).sum(), number));
         if found.len() == COMPARED {
             break;

@@ -1,15 +1,12 @@
 //! Greptile: an overview of all of a pull request, in one comment.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::Bot;
 use super::label::label_by_login;
 use super::remark_list::{ListContext, ListedRemarks, MOST_ENTRIES, new_entry, number, path};
 use super::title::{plain_words, strip_tags, truncate_title};
 use super::visible_text::{BlankedParts, blank_hidden};
 use crate::domain::forge::{Comment, Held, RemarkSeverity, Source};
+use crate::domain::text::LazyPattern;
 
 /// Its remarks on lines have no mark of severity that is read.
 pub(super) const BOT: Bot = Bot {
@@ -25,8 +22,7 @@ const CONFIDENCE: &str = "confidence score:";
 /// A file of which the overview thinks better than this has nothing to be done.
 const WELL: u32 = 4;
 
-static SCORE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)confidence score:\s*(?:</?[a-z]+>|\*\*)*\s*([0-5])\s*/\s*5").ok());
+static SCORE: LazyPattern = LazyPattern::new(r"(?i)confidence score:\s*(?:</?[a-z]+>|\*\*)*\s*([0-5])\s*/\s*5");
 
 fn list(asked: &ListContext<'_>, found: &mut ListedRemarks) {
     let is_overview = |comment: &&Comment| {
@@ -45,7 +41,7 @@ fn list(asked: &ListContext<'_>, found: &mut ListedRemarks) {
 
 /// The overview itself: the less confident, the worse.
 fn overview(comment: &Comment, text: &str, shown: &str, found: &mut ListedRemarks) {
-    let score = SCORE.as_ref().and_then(|score| score.captures(shown)?.get(1)?.as_str().parse::<u32>().ok());
+    let score = SCORE.regex().and_then(|score| score.captures(shown)?.get(1)?.as_str().parse::<u32>().ok());
     let mut remark =
         new_entry(format!("greptile-summary-{}", number(comment)), Held::Overview, Source::Greptile, comment);
     remark.severity = match score {

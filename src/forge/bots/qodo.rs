@@ -4,9 +4,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use sha2::{Digest as _, Sha256};
 
 use super::Bot;
@@ -18,6 +16,7 @@ use super::visible_text::{BlankedParts, blank_hidden};
 use crate::domain::forge::{Comment, Held, PullFile, RemarkSeverity, Source};
 use crate::domain::id::hex;
 use crate::domain::path::RepoPath;
+use crate::domain::text::LazyPattern;
 
 /// Severities are told by where an entry stands.
 pub(super) const BOT: Bot =
@@ -29,10 +28,8 @@ const GUIDE: &str = "pr reviewer guide";
 /// The name of the cell with the entries.
 const ENTRIES: &[&str] = &["focus areas for review", "key issues to review"];
 
-static LINK: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?is)<a\s[^<>]*?href\s*=\s*["']([^"'<>]+)["'][^<>]*>(.*?)</a>"#).ok());
-static PLACE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)#diff-([0-9a-f]{64})(?:R([0-9]{1,10})(?:-R([0-9]{1,10}))?)?").ok());
+static LINK: LazyPattern = LazyPattern::new(r#"(?is)<a\s[^<>]*?href\s*=\s*["']([^"'<>]+)["'][^<>]*>(.*?)</a>"#);
+static PLACE: LazyPattern = LazyPattern::new(r"(?i)#diff-([0-9a-f]{64})(?:R([0-9]{1,10})(?:-R([0-9]{1,10}))?)?");
 
 fn list(asked: &ListContext<'_>, found: &mut ListedRemarks) {
     let is_guide = |comment: &&Comment| {
@@ -83,8 +80,8 @@ fn focus(comment: &Comment, text: &str, shown: &str, files: &[PullFile], found: 
     let mut index = 0_usize;
     for block in blocks.outermost_in(&(0..text.len())) {
         let summary = &text[block.summary.clone()];
-        let link = LINK.as_ref().and_then(|link| link.captures(summary));
-        let place = link.as_ref().and_then(|link| PLACE.as_ref()?.captures(link.get(1)?.as_str()));
+        let link = LINK.regex().and_then(|link| link.captures(summary));
+        let place = link.as_ref().and_then(|link| PLACE.regex()?.captures(link.get(1)?.as_str()));
         let called = link.as_ref().and_then(|link| link.get(2)).map_or(summary, |name| name.as_str());
         let title = plain_words(&called.replace('\n', " "));
         if title.is_empty() {

@@ -4,19 +4,18 @@
 //! text that it sees whole, so that what its users resolved stays so: they are made from what stands between one heading and the next.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use sha2::{Digest as _, Sha256};
 
 use super::blocks::HtmlBlocks;
 use super::visible_text::{BlankedParts, blank_hidden, fenced_blocks};
 use crate::domain::id::hex;
+use crate::domain::text::LazyPattern;
 
 /// More are left in the last part.
 pub(super) const MOST_PARTS: usize = 100;
 
-static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)🤖\s*\*{0,2}Prompt for AI Agents").ok());
+static HEADING: LazyPattern = LazyPattern::new(r"(?i)🤖\s*\*{0,2}Prompt for AI Agents");
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ pub(super) struct TextPart<'t> {
 /// The parts of a text that has several; none where it has one. Also whether there were more than are taken apart.
 pub(super) fn split<'t>(parent: &str, text: &'t str) -> (Vec<TextPart<'t>>, bool) {
     let shown = blank_hidden(text, BlankedParts { quotes: true, comments: true });
-    let all = HEADING.iter().flat_map(|heading| heading.find_iter(&shown)).map(|found| found.start());
+    let all = HEADING.regex().into_iter().flat_map(|heading| heading.find_iter(&shown)).map(|found| found.start());
     let mut starts: Vec<usize> = all.take(MOST_PARTS + 1).collect();
     let has_more = starts.len() > MOST_PARTS;
     starts.truncate(MOST_PARTS);

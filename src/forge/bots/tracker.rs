@@ -1,21 +1,18 @@
 //! The resolved entries of Qodo's guide: a checklist in a comment. Main type: [`Tracker`].
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::state::{ResolveResult, StateTooLarge};
 use super::stored::{LONGEST_COMMENT, is_trusted_comment};
 use crate::domain::forge::{Comment, Held, Remark};
+use crate::domain::text::LazyPattern;
 
 const MARK: &str = "<!-- pr-review-mcp-tracker -->";
 
 /// The names of the entries begin so; the checklist leaves it out.
 const BEFORE: &str = "qodo-";
 
-static ENTRY: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"- \[([xX ])\] <!-- qodo:([A-Za-z0-9._-]{1,100}) -->").ok());
+static ENTRY: LazyPattern = LazyPattern::new(r"- \[([xX ])\] <!-- qodo:([A-Za-z0-9._-]{1,100}) -->");
 
 /// The state in the checklists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,7 +38,7 @@ impl Tracker {
                 tracker.number = comment.number;
             }
             let into = if is_own { &mut tracker.own } else { &mut tracker.others };
-            for entry in ENTRY.iter().flat_map(|entry| entry.captures_iter(&comment.body)) {
+            for entry in ENTRY.regex().into_iter().flat_map(|entry| entry.captures_iter(&comment.body)) {
                 let (_, [tick, id]) = entry.extract();
                 *into.entry(format!("{BEFORE}{id}")).or_default() |= tick != " ";
             }

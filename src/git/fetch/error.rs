@@ -1,7 +1,7 @@
 //! Why commits could not be brought, and what git's words mean. Main type: [`FetchError`].
 
 use crate::domain::id::CommitId;
-use crate::domain::text::{mask, strip_line};
+use crate::domain::text::{mask, shorten, strip_line};
 use crate::sys::cancel::CancelReason;
 use crate::sys::files::FileError;
 use crate::sys::process::ProcessError;
@@ -173,12 +173,7 @@ pub(super) fn summarize_stderr(errors: &[u8], secret: Option<&str>) -> String {
     if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
         line = line.replace(secret, "***");
     }
-    let mut line = mask(&strip_line(&line)).text;
-    if let Some((end, _)) = line.char_indices().nth(MOST_SAID) {
-        line.truncate(end);
-        line.push('…');
-    }
-    line
+    shorten(&mask(&strip_line(&line)).text, MOST_SAID)
 }
 
 #[cfg(test)]

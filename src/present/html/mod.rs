@@ -25,7 +25,6 @@ use crate::domain::text::{strip_block, strip_line};
 pub(super) const PRESENTER: Presenter = Presenter {
     name: "html",
     extension: "html",
-    about: "one self-contained page for a browser, with filters and the diff",
     syntax: Syntax::Plain,
     render: |review, _| page("report.html", report::context(review)),
 };

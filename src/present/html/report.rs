@@ -7,7 +7,7 @@ use minijinja::{Value, context};
 use super::code::{self, CodeNote};
 use super::files::ReportedFiles;
 use super::{escape_line, finding, inline_code, markdown, safe};
-use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::change::FileChange;
 use crate::domain::finding::{Category, Finding, FindingStatus, Severity};
 use crate::domain::forge::ReviewedPull;
 use crate::domain::path::RepoPath;
@@ -175,7 +175,7 @@ fn file_list(review: &Review, findings: &[(usize, &Finding)], files: &ReportedFi
             number => at + 1,
             path => file.path.display_name(),
             old_path => file.old_path.as_ref().map(RepoPath::display_name),
-            status => status_word(file.status),
+            status => file.status.label(),
             additions => file.additions,
             deletions => file.deletions,
             findings => if count > 0 { count_noun(count, "finding") } else { String::new() },
@@ -209,16 +209,6 @@ fn why_empty(file: &FileChange, known: bool, has_room: bool) -> &'static str {
 fn note(number: usize, finding: &Finding) -> String {
     let (severity, title) = (finding.severity, escape_line(&report::title(finding)));
     format!("<a class=\"note\" href=\"#finding-{number}\">▲ {number}. {severity}: {title}\n</a>")
-}
-
-const fn status_word(status: FileStatus) -> &'static str {
-    match status {
-        FileStatus::Added => "added",
-        FileStatus::Deleted => "deleted",
-        FileStatus::Modified => "modified",
-        FileStatus::Renamed => "renamed",
-        FileStatus::TypeChanged => "type changed",
-    }
 }
 
 fn commits(review: &Review) -> Value {

@@ -26,13 +26,7 @@ pub use strict::{ExactParseError, parse_exactly, value};
 pub const SCHEMA: &str = "review/1";
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "json",
-    extension: "json",
-    about: "everything there is to know, for programs (schema review/1)",
-    syntax: Syntax::Json,
-    render,
-};
+pub(super) const PRESENTER: Presenter = Presenter { name: "json", extension: "json", syntax: Syntax::Json, render };
 
 fn render(review: &Review, _: &RenderOptions) -> Vec<u8> {
     // Maps with string keys and plain fields always serialize.

@@ -16,13 +16,7 @@ use crate::domain::review::{Review, ReviewOutcome};
 use escape::{cell_code, code, fenced, inline, prose, table_cell};
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "markdown",
-    extension: "md",
-    about: "GitHub-flavoured Markdown, for files and comments",
-    syntax: Syntax::Plain,
-    render,
-};
+pub(super) const PRESENTER: Presenter = Presenter { name: "markdown", extension: "md", syntax: Syntax::Plain, render };
 
 /// Number of code lines shown for one quote.
 const CODE_LINES: usize = 60;

@@ -8,11 +8,12 @@ use std::time::Instant;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::ProgressSurface;
-use super::turns::{TurnProgress, format_time, shorten};
+use super::turns::{TurnProgress, format_time};
 use crate::domain::batch::{BatchEntry, BatchEvent, ReviewSource};
 use crate::domain::event::{Event, ReviewStage};
 use crate::domain::money::Money;
 use crate::domain::text::{count_noun, strip_line};
+use crate::present::columns::shorten_columns;
 
 /// Columns of a line.
 const WIDTH: usize = 77;
@@ -101,13 +102,13 @@ impl BatchProgress {
             let seconds = one.saturating_mul(left).as_secs();
             line.push_str(&format!(" · about {} left", format_time(std::time::Duration::from_secs(seconds))));
         }
-        shorten(&line, WIDTH)
+        shorten_columns(&line, WIDTH)
     }
 }
 
 impl RunningItem {
     fn line(&self) -> String {
-        let name = shorten(&self.name, NAME);
+        let name = shorten_columns(&self.name, NAME);
         let room = WIDTH.saturating_sub(NAME + 3);
         let doing = match self.stage {
             Some(ReviewStage::Review) if self.turns.has_begun() => self.turns.line(self.started.elapsed(), room),

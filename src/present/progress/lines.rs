@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::time::Instant;
 
-use super::turns::{TurnProgress, format_time, shorten};
+use super::turns::{TurnProgress, format_time};
 use super::{ProgressSurface, describe_stage};
 use crate::domain::event::{Event, ReviewStage, UnitState};
 use crate::domain::text::{count_noun, strip_line};
+use crate::present::columns::shorten_columns;
 
 /// Columns of a progress line; lines with lasting information are never cut.
 const WIDTH: usize = 120;
@@ -111,7 +112,7 @@ impl<W: Write> ProgressSurface for LineProgress<W> {
             Some((done, total)) => format!("still {}: {done} of {total}, {seconds} s", describe_stage(stage)),
             None => format!("still {}, {seconds} s", describe_stage(stage)),
         };
-        self.line(&shorten(&line, WIDTH));
+        self.line(&shorten_columns(&line, WIDTH));
     }
 
     fn end(&mut self) {

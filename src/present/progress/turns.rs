@@ -9,6 +9,7 @@ use crate::domain::event::{Event, UnitState};
 use crate::domain::money::Money;
 use crate::domain::run::percent;
 use crate::domain::text::strip_line;
+use crate::present::columns::shorten_columns;
 
 /// Minimum columns for naming the file that is being read.
 const LEAST: usize = 12;
@@ -122,7 +123,7 @@ impl TurnProgress {
         let _ = write!(tail, " · {}", format_time(whole_seconds(elapsed)));
         let room = width.saturating_sub(head.width() + tail.width() + 3);
         if room < LEAST || self.doing.words.is_empty() {
-            return shorten(&format!("{head}{tail}"), width);
+            return shorten_columns(&format!("{head}{tail}"), width);
         }
         format!("{head} · {}{tail}", self.doing.shorten_to(room))
     }
@@ -166,11 +167,11 @@ impl Activity {
 
     /// Shortens the text to at most `width` columns.
     fn shorten_to(&self, width: usize) -> String {
-        let Some(path) = &self.path else { return shorten(&self.words, width) };
+        let Some(path) = &self.path else { return shorten_columns(&self.words, width) };
         let whole = format!("{} {path}", self.words);
         let room = width.saturating_sub(self.words.width() + 1);
         if whole.width() <= width || room < LEAST {
-            return shorten(&whole, width);
+            return shorten_columns(&whole, width);
         }
         let mut columns = 1;
         let end = path.char_indices().rev().find(|(_, c)| {
@@ -244,20 +245,6 @@ pub(super) fn format_time(time: Duration) -> String {
 
 fn counted(number: u32, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
-/// Shortens text to at most `width` columns, ending in `…`.
-pub(super) fn shorten(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut columns = 0;
-    let fitting = text.char_indices().find(|(_, c)| {
-        columns += c.width().unwrap_or(0);
-        columns >= width
-    });
-    let end = fitting.map_or(text.len(), |(at, _)| at);
-    format!("{}…", &text[..end])
 }
 
 #[cfg(test)]

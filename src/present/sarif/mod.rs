@@ -28,13 +28,7 @@ use place::SarifLocations;
 use rules::RuleDescriptors;
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "sarif",
-    extension: "sarif",
-    about: "SARIF 2.1.0, for code scanning and editors",
-    syntax: Syntax::Json,
-    render,
-};
+pub(super) const PRESENTER: Presenter = Presenter { name: "sarif", extension: "sarif", syntax: Syntax::Json, render };
 
 /// The schema that a file names (§3.13.3): the final one of the standard.
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";

@@ -25,13 +25,7 @@ use finding::{EqualFindings, NextSteps};
 use page::TerminalPage;
 
 /// The presenter of this file.
-pub(super) const PRESENTER: Presenter = Presenter {
-    name: "terminal",
-    extension: "txt",
-    about: "plain text for people (the default)",
-    syntax: Syntax::Plain,
-    render,
-};
+pub(super) const PRESENTER: Presenter = Presenter { name: "terminal", extension: "txt", syntax: Syntax::Plain, render };
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

@@ -4,6 +4,7 @@ use super::ReviewBuilder;
 use super::answer::{CallEffect, EngineToolResponse, ResponseFields};
 use crate::domain::finding::{Anchor, AnchorMatch, Finding, OriginKind};
 use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::text::first_characters;
 use crate::review::outcome::SupersededRuleFinding;
 use crate::review::outcome::{are_related, are_similar};
 use crate::tools::{BuildProof, ErrorKind, ToolFault};
@@ -241,8 +242,7 @@ fn shown(anchor: &Anchor) -> String {
     let first = anchor.lines.map_or(1, LineRange::start);
     let mut text = String::new();
     for (number, line) in (first..).zip(anchor.quote.split('\n')).take(LINES_SHOWN) {
-        let end = line.char_indices().nth(LINE_SHOWN).map_or(line.len(), |(at, _)| at);
-        text.push_str(&format!("{number:6}\t{}\n", &line[..end]));
+        text.push_str(&format!("{number:6}\t{}\n", first_characters(line, LINE_SHOWN)));
     }
     text
 }

@@ -7,6 +7,7 @@ use crate::domain::change::{ChangeSet, FileChange, number_lines};
 use crate::domain::finding::{Anchor, Finding};
 use crate::domain::guideline::Guidelines;
 use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::text::first_characters;
 use crate::llm::ToolCallFormat;
 use crate::present::digest;
 use crate::prompt::{PromptError, SystemVars, UntrustedText, VerificationVars};
@@ -128,8 +129,7 @@ fn code(finding: &Finding) -> UntrustedText {
 fn quote(text: &mut String, anchor: &Anchor) {
     let Some(lines) = anchor.lines else { return text.push_str("the file as a whole\n") };
     for (number, line) in (lines.start()..).zip(anchor.quote.split('\n')).take(LINES as usize) {
-        let end = line.char_indices().nth(LINE).map_or(line.len(), |(at, _)| at);
-        text.push_str(&format!("{number:6}\t{}\n", &line[..end]));
+        text.push_str(&format!("{number:6}\t{}\n", first_characters(line, LINE)));
     }
     if LineRange::count(lines) > LINES {
         text.push_str("[cut: read on with read_file_part]\n");

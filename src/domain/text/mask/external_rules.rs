@@ -14,7 +14,7 @@ use super::SecretHit;
 use super::context::PLACED;
 use super::detector::Detector;
 use super::edges::masked_range;
-use super::patterns::{REACH, boundary};
+use super::patterns::REACH;
 use super::providers::PROVIDERS;
 use super::values::{entropy, is_placeholder_key};
 
@@ -61,7 +61,7 @@ impl Detector for ExternalSecretRule {
 
     fn find(&'static self, text: &str, at: usize, hits: &mut Vec<SecretHit>) {
         let Some((regex, allowed)) = self.compiled.get_or_init(|| self.compile()) else { return };
-        let reach = &text[at..boundary(text, at + REACH)];
+        let reach = &text[at..text.floor_char_boundary(at + REACH)];
         let Some(secret) = regex.captures(reach).and_then(|groups| groups.get(self.rule.capture)) else { return };
         let value = secret.as_str();
         let is_shown = is_placeholder_key(value) || allowed.iter().any(|allowed| allowed.is_match(value));

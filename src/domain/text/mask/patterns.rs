@@ -55,14 +55,14 @@ impl Detector for SecretPattern {
     fn find(&'static self, text: &str, at: usize, hits: &mut Vec<SecretHit>) {
         match &self.how {
             SecretLocation::Regex { at_word, inside_words, is_secret } => {
-                let reach = &text[at..boundary(text, at + REACH)];
+                let reach = &text[at..text.floor_char_boundary(at + REACH)];
                 let Some(groups) = at_word.as_ref().and_then(|pattern| pattern.captures(reach)) else { return };
                 let Some(secret) = secret(&groups) else { return };
                 let range = at + secret.start()..at + secret.end();
                 let ends = reach[secret.end()..].chars().next().is_none_or(|next| !next.is_ascii_alphanumeric());
                 let range = if *inside_words { ends.then_some(range) } else { masked_range(text, at, range) };
                 if let Some(range) = range
-                    && is_secret(&groups, &text[boundary(text, at.saturating_sub(64))..at])
+                    && is_secret(&groups, &text[text.floor_char_boundary(at.saturating_sub(64))..at])
                 {
                     hits.push(SecretHit { kind: self.kind, range });
                 }
@@ -73,15 +73,6 @@ impl Detector for SecretPattern {
             }
         }
     }
-}
-
-/// The nearest character boundary at or before `at`.
-pub(super) fn boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// `sources` as one regex a kind, anchored where the word stands, compiled when the first word turns up.

@@ -1,19 +1,15 @@
 //! Blocks of private keys (RFC 7468 and its relatives, and the files of PuTTY): every line of the body is a secret of its own, so that lines stay lines.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::Regex;
+use super::super::lazy_pattern::LazyPattern;
 
-static BEGIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"\A-----BEGIN(?: |%20|\+)(?:[A-Z0-9]{1,12}(?: |%20|\+)){0,3}PRIVATE(?: |%20|\+)KEY(?:(?: |%20|\+)BLOCK)?-----",
-    )
-    .ok()
-});
+static BEGIN: LazyPattern = LazyPattern::new(
+    r"\A-----BEGIN(?: |%20|\+)(?:[A-Z0-9]{1,12}(?: |%20|\+)){0,3}PRIVATE(?: |%20|\+)KEY(?:(?: |%20|\+)BLOCK)?-----",
+);
 
 /// The header of the private half in a file of `PuTTY`: its number of lines.
-static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\APrivate-Lines: ([0-9]{1,3})\b").ok());
+static PUTTY: LazyPattern = LazyPattern::new(r"\APrivate-Lines: ([0-9]{1,3})\b");
 
 /// A body is no longer than this many lines.
 const MOST_LINES: usize = 400;
@@ -26,7 +22,7 @@ const FIRST_RUN: usize = 40;
 
 /// The parts to mask of a block whose `-----BEGIN` or `Private-Lines` stands at `at`; none where no key follows.
 pub(super) fn body_lines(text: &str, at: usize) -> Vec<Range<usize>> {
-    let begins = |pattern: &Option<Regex>| Some(pattern.as_ref()?.find(&text[at..])?.end());
+    let begins = |pattern: &LazyPattern| Some(pattern.regex()?.find(&text[at..])?.end());
     let (mut from, begin_mark, end_mark, most) = match (begins(&BEGIN), begins(&PUTTY)) {
         (Some(end), _) => (at + end, &b"-----BEGIN "[..], &b"-----END"[..], MOST_LINES),
         (None, Some(end)) => {

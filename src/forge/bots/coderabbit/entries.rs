@@ -3,8 +3,6 @@
 //! An entry begins on a line with its lines in code: `` `12-14`: **Title** ``. Newer reviews put the sort and the severity there and the title
 //! below. What stands in a fold or in a fence begins no entry.
 
-use std::sync::LazyLock;
-
 use regex::Regex;
 
 use super::super::blocks::HtmlBlocks;
@@ -12,6 +10,7 @@ use super::super::label::read_label;
 use super::super::visible_text::{BlankedParts, blank_hidden, fenced_blocks};
 use super::sections::SectionFile;
 use crate::domain::forge::{RemarkSeverity, Source};
+use crate::domain::text::LazyPattern;
 
 /// One entry.
 pub(super) struct CodeRabbitEntry<'t> {
@@ -27,12 +26,11 @@ pub(super) struct CodeRabbitEntry<'t> {
     pub(super) severity: Option<RemarkSeverity>,
 }
 
-static START: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^[ \t]*`(\d{1,20})(?:-(\d{1,20}))?`:[ \t]*(.*)").ok());
+static START: LazyPattern = LazyPattern::new(r"^[ \t]*`(\d{1,20})(?:-(\d{1,20}))?`:[ \t]*(.*)");
 
 /// Reads them, in order.
 pub(super) fn parse_entries<'s>(file: &SectionFile<'s>) -> Vec<CodeRabbitEntry<'s>> {
-    let Some(start) = START.as_ref() else { return Vec::new() };
+    let Some(start) = START.regex() else { return Vec::new() };
     let text: &'s str = file.text;
     let starts: Vec<usize> = begins(file).into_iter().filter(|at| start.is_match(line_at(text, *at))).collect();
     let of = |(index, at): (usize, &usize)| {

@@ -115,7 +115,7 @@ impl FileListing {
 impl ListingLine {
     /// Creates a line; `elsewhere` says why the message is not about the file.
     fn of(file: &FileChange, elsewhere: Option<&str>, unseen: &HashMap<&str, &str>) -> Self {
-        let mut before = format!("{} ", word(file.status));
+        let mut before = format!("{} ", file.status.label());
         if !file.binary {
             before.push_str(&format!("+{} -{} ", file.additions, file.deletions));
         }
@@ -134,16 +134,6 @@ impl ListingLine {
         let state = if is_own && file.reviewable() { weight(STATE) } else { 0 };
         let weight = weight(&before) + weight(&path) + weight("\n") + state;
         Self { before, path, weight, listed: true, is_own }
-    }
-}
-
-fn word(status: FileStatus) -> &'static str {
-    match status {
-        FileStatus::Added => "added",
-        FileStatus::Deleted => "deleted",
-        FileStatus::Modified => "modified",
-        FileStatus::Renamed => "renamed",
-        FileStatus::TypeChanged => "type changed",
     }
 }
 
