@@ -14,7 +14,7 @@ use super::candidates;
 use super::console::Console;
 use super::worker::local;
 use crate::app::{self, AppError, Cancel, LiveReport, ProcessEnv};
-use crate::domain::event::{Event, EventSink};
+use crate::domain::event::NullEventSink;
 use crate::domain::run::RunId;
 use crate::present::Syntax;
 use crate::web;
@@ -54,12 +54,6 @@ pub(super) fn run(args: &OpenArgs, console: &Console) -> Result<ExitCode, AppErr
     Ok(ExitCode::SUCCESS)
 }
 
-struct PageEvents;
-
-impl EventSink for PageEvents {
-    fn emit(&self, _: Event) {}
-}
-
 fn follow(args: &OpenArgs, console: &Console) -> Result<ExitCode, AppError> {
     let report = LiveReport::new(ProcessEnv::of_this_process()?, &args.run, args.place.directory.clone());
     // A wrong name is an error here, and not in the browser.
@@ -88,5 +82,5 @@ fn follow(args: &OpenArgs, console: &Console) -> Result<ExitCode, AppError> {
         let _ = server.await;
         Ok(ExitCode::SUCCESS)
     };
-    app::run_command(&cancel, &PageEvents, GRACE, work)
+    app::run_command(&cancel, &NullEventSink, GRACE, work)
 }

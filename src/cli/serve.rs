@@ -13,7 +13,7 @@ use super::console::Console;
 use super::queue::QueueAddressArgs;
 use super::worker::local;
 use crate::app::{self, AppError, Cancel, ProcessEnv, QueueHandle, WebhookReceiver};
-use crate::domain::event::{Event, EventSink};
+use crate::domain::event::NullEventSink;
 use crate::domain::forge::RepoName;
 use crate::domain::secret::Secret;
 use crate::web;
@@ -51,12 +51,6 @@ pub(super) struct ServeArgs {
     no_post: bool,
 }
 
-struct ServerEvents;
-
-impl EventSink for ServerEvents {
-    fn emit(&self, _: Event) {}
-}
-
 pub(super) fn run(args: &ServeArgs, console: &Console) -> Result<ExitCode, AppError> {
     let around = ProcessEnv::of_this_process()?;
     let secret = match &args.secret_file {
@@ -77,5 +71,5 @@ pub(super) fn run(args: &ServeArgs, console: &Console) -> Result<ExitCode, AppEr
         let _ = server.await;
         Ok(ExitCode::SUCCESS)
     };
-    app::run_command(&cancel, &ServerEvents, GRACE, work)
+    app::run_command(&cancel, &NullEventSink, GRACE, work)
 }

@@ -17,7 +17,7 @@ mod reindent;
 mod rejection;
 mod suggestion;
 
-pub use anchor::{AnchoredClaim, anchor, anchor_outside_change, anchor_with};
+pub use anchor::{AnchorReach, AnchoredClaim, anchor, anchor_with};
 pub use identity::{assign_ids, candidate_ids, context_around, fingerprint};
 pub use languages::GrammarLanguages;
 pub use locate::{QuoteLocation, locate};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::budget::ConversationBudget;
 use super::conversation::{
     ActiveModel, CallOutcome, CallTurn, Conversation, ConversationRole, FirstRequest, InvalidAnswer,
-    InvalidAnswerPolicy, MOST_CALLS, ToolList, run_reading_calls,
+    InvalidAnswerPolicy, ToolList, make_reading_calls,
 };
 use super::error::EngineError;
 use super::journal::{ConversationId, Journal};
@@ -101,19 +101,17 @@ impl ConversationRole for AnswererRole<'_> {
     }
 
     async fn make_calls(&mut self, turn: CallTurn<'_>) -> Result<Vec<CallOutcome>, BlockingFailure> {
-        let may_run =
-            |at: usize, call: &ModelToolCall| self.tools.offers(&call.name) && !turn.is_final && at < MOST_CALLS;
-        let reads = turn.calls.iter().cloned().enumerate().filter(|(at, call)| may_run(*at, call)).collect();
-        let mut read = run_reading_calls(reads, turn.transcript, self.tools).await?;
-        let outcome = |(at, call): (usize, &ModelToolCall)| match read.iter().position(|(of, _)| *of == at) {
-            Some(place) => read.swap_remove(place).1,
-            None if !self.tools.offers(&call.name) => {
+        let is_final = turn.is_final;
+        let refuse = |call: &ModelToolCall| {
+            if !self.tools.offers(&call.name) {
                 CallOutcome::unknown_tool(&call.name, self.tools, std::iter::empty())
+            } else if is_final {
+                CallOutcome::refuse("last_turn", "nothing is read any more: answer in text")
+            } else {
+                CallOutcome::too_many()
             }
-            None if turn.is_final => CallOutcome::refuse("last_turn", "nothing is read any more: answer in text"),
-            None => CallOutcome::too_many(),
         };
-        Ok(turn.calls.iter().enumerate().map(outcome).collect())
+        make_reading_calls(turn, self.tools, refuse).await
     }
 
     fn result_room(&self, budget: &ConversationBudget, size: u64) -> u64 {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::PostError;
 use crate::app::context::error::AppError;
 use crate::domain::change::ChangeSet;
-use crate::domain::event::{Event, EventSink};
+use crate::domain::event::NullEventSink;
 use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Finding, FindingId, Severity};
 use crate::domain::forge::{Actor, MarkTrust, PullConversation, PullRequest, ReviewMark, SummaryMark};
@@ -51,13 +51,6 @@ pub(super) struct PreparedPost {
     pub(super) plan: PostPlan,
 }
 
-/// Discards the events of collecting the change again.
-struct NoPostEvents;
-
-impl EventSink for NoPostEvents {
-    fn emit(&self, _: Event) {}
-}
-
 impl PostContext {
     /// Collects the change as the pull request shows it now, locates every finding in it, and plans.
     pub(super) fn prepare(self) -> Result<PreparedPost, AppError> {
@@ -67,7 +60,7 @@ impl PostContext {
         let scope =
             ReviewScope::Range { from: self.base.to_string(), to: self.head.to_string(), from_merge_base: true };
         let range = git::resolve(&repo, &scope)?;
-        let change = git::collect(&repo, &range, &CollectOptions::default(), &self.cancel, &NoPostEvents)?;
+        let change = git::collect(&repo, &range, &CollectOptions::default(), &self.cancel, &NullEventSink)?;
         let pool = RepoPool::new(repo);
         let open = |at, side| workspace::open(Some(&pool), at, side, &[], everything()?).map_err(AppError::from);
         let new = open(range.new_at, DiffSide::New)?;

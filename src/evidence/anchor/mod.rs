@@ -42,35 +42,22 @@ pub struct AnchoredClaim {
     pub notes: Vec<String>,
 }
 
-/// Checks a claim with the built-in grammars; see [`anchor_with`].
+/// Checks a claim about the change with the built-in grammars; see [`anchor_with`].
 pub fn anchor(
     claim: &Claim,
     change: &ChangeSet,
     new: &dyn Workspace,
     old: &dyn Workspace,
 ) -> Result<AnchoredClaim, Rejection> {
-    anchor_with(claim, change, new, old, &GrammarLanguages::default())
-}
-
-/// Checks a rule's claim about pre-existing code in a file that the change touches: like [`anchor`], but no place must touch the change.
-/// Never used for claims of a model.
-pub fn anchor_outside_change(
-    claim: &Claim,
-    change: &ChangeSet,
-    new: &dyn Workspace,
-    old: &dyn Workspace,
-    grammar: &GrammarLanguages,
-) -> Result<AnchoredClaim, Rejection> {
-    let may_stand = claim.origin.kind == OriginKind::Rule;
-    check(claim, change, new, old, grammar, if may_stand { AnchorReach::ChangedFiles } else { AnchorReach::Change })
+    anchor_with(claim, change, new, old, &GrammarLanguages::default(), AnchorReach::Change)
 }
 
 /// The permitted distance of a claim's places from the change.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AnchorReach {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnchorReach {
     /// One of them touches the change.
     Change,
-    /// The first is in a changed file.
+    /// The first is in a changed file, and no place must touch the change: only for a rule's claim about pre-existing code.
     ChangedFiles,
 }
 
@@ -84,18 +71,10 @@ pub fn anchor_with(
     new: &dyn Workspace,
     old: &dyn Workspace,
     grammar: &GrammarLanguages,
-) -> Result<AnchoredClaim, Rejection> {
-    check(claim, change, new, old, grammar, AnchorReach::Change)
-}
-
-fn check(
-    claim: &Claim,
-    change: &ChangeSet,
-    new: &dyn Workspace,
-    old: &dyn Workspace,
-    grammar: &GrammarLanguages,
     reach: AnchorReach,
 ) -> Result<AnchoredClaim, Rejection> {
+    let is_of_rule = claim.origin.kind == OriginKind::Rule;
+    let reach = if is_of_rule { reach } else { AnchorReach::Change };
     let trees = AnchorTrees { change, new, old };
     let file = trees.file(&claim.place);
     let main = match file {

@@ -7,12 +7,29 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::Value;
 
-use super::call_outcome::CallOutcome;
+use super::call_outcome::{CallOutcome, MOST_CALLS};
+use super::role::CallTurn;
 use crate::domain::text::{mask, strip_line};
 use crate::llm::{ModelToolCall, ToolInput};
 use crate::review::journal::Transcript;
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::tools::Toolbox;
+
+/// Makes the calls of a turn of a role that only reads; `refuse` returns the outcome of the others.
+pub(in crate::review) async fn make_reading_calls(
+    turn: CallTurn<'_>,
+    tools: &Toolbox,
+    refuse: impl Fn(&ModelToolCall) -> CallOutcome,
+) -> Result<Vec<CallOutcome>, BlockingFailure> {
+    let reads = turn.calls.iter().cloned().enumerate();
+    let reads = reads.filter(|(at, call)| tools.offers(&call.name) && !turn.is_final && *at < MOST_CALLS).collect();
+    let mut read = run_reading_calls(reads, turn.transcript, tools).await?;
+    let outcome = |(at, call)| match read.iter().position(|(of, _)| *of == at) {
+        Some(place) => read.swap_remove(place).1,
+        None => refuse(call),
+    };
+    Ok(turn.calls.iter().enumerate().map(outcome).collect())
+}
 
 /// Reading calls that run at the same time.
 const AT_ONCE: usize = 4;

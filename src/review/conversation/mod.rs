@@ -20,8 +20,8 @@ mod reviewer;
 mod role;
 mod stats;
 
-pub(super) use call_outcome::{CallOutcome, MOST_CALLS};
-pub(super) use calls::run_reading_calls;
+pub(super) use call_outcome::CallOutcome;
+pub(super) use calls::make_reading_calls;
 pub(super) use driver::Conversation;
 pub(super) use end::ConversationEnd;
 pub(super) use failover::ActiveModel;

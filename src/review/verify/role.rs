@@ -10,9 +10,7 @@ use crate::domain::text::mask;
 use crate::llm::{FinishReason, ModelToolCall, ToolCallFormat, ToolInput, TurnResponse};
 use crate::prompt::{LastTurnVars, PromptError, Prompts};
 use crate::review::budget::ConversationBudget;
-use crate::review::conversation::{
-    CallOutcome, CallTurn, ConversationRole, InvalidAnswer, MOST_CALLS, run_reading_calls,
-};
+use crate::review::conversation::{CallOutcome, CallTurn, ConversationRole, InvalidAnswer, make_reading_calls};
 use crate::review::outcome::VerificationVerdict;
 use crate::sys::blocking::BlockingFailure;
 use crate::tools::Toolbox;
@@ -80,16 +78,9 @@ impl ConversationRole for VerifierRole<'_> {
     }
 
     async fn make_calls(&mut self, turn: CallTurn<'_>) -> Result<Vec<CallOutcome>, BlockingFailure> {
-        let reads = turn.calls.iter().cloned().enumerate();
-        let reads =
-            reads.filter(|(at, call)| self.tools.offers(&call.name) && !turn.is_final && *at < MOST_CALLS).collect();
-        let mut read = run_reading_calls(reads, turn.transcript, self.tools).await?;
-        let objection = self.objection.take();
-        let outcome = |(at, call): (usize, &ModelToolCall)| match read.iter().position(|(of, _)| *of == at) {
-            Some(place) => read.swap_remove(place).1,
-            None => unread_outcome(call, self.tools, turn.is_final, objection.as_deref()),
-        };
-        Ok(turn.calls.iter().enumerate().map(outcome).collect())
+        let (is_final, objection) = (turn.is_final, self.objection.take());
+        let refuse = |call: &ModelToolCall| unread_outcome(call, self.tools, is_final, objection.as_deref());
+        make_reading_calls(turn, self.tools, refuse).await
     }
 
     fn result_room(&self, budget: &ConversationBudget, size: u64) -> u64 {

@@ -19,7 +19,7 @@ use crate::app::context::error::AppError;
 use crate::app::prepare::pull::{FetchedPull, sign_in};
 use crate::app::prepare::{change, pull};
 use crate::config::Flags;
-use crate::domain::event::{Event, EventSink};
+use crate::domain::event::{Event, EventSink, NullEventSink};
 use crate::domain::finding::{assign_prominence, by_worst};
 use crate::domain::forge::{PullRequest, PullSpecifier};
 use crate::domain::request::{ReviewRequest, ReviewScope};
@@ -30,13 +30,6 @@ use crate::sys::cancel::Cancel;
 
 pub use error::ArtefactError;
 pub use expected::{ExpectedArtefact, expected_artefact};
-
-/// Discards the events of collecting the change again.
-struct NoArtefactEvents;
-
-impl EventSink for NoArtefactEvents {
-    fn emit(&self, _: Event) {}
-}
 
 /// Posts the review in `folder` if all of it can be verified; else nothing is posted, and the error says why.
 ///
@@ -85,7 +78,7 @@ fn build_review(
         directory: fetched.directory.clone(),
         settings_from_worktree: false,
     };
-    let subject = change::collect_pull(fetched, &request, flags, around, cancel, &NoArtefactEvents)?;
+    let subject = change::collect_pull(fetched, &request, flags, around, cancel, &NullEventSink)?;
     let mut findings = hunks::prove_findings(claimed, &subject, &fetched.pull.id)?;
     // What the artefact says of their order and prominence is a claim as well.
     findings.sort_by(by_worst);

@@ -13,7 +13,7 @@ use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{
     FileCoverage, LeadCounts, Review, ReviewCoverage, ReviewOutcome, ReviewSection, WithheldClaim,
 };
-use crate::evidence::{self, AnchoredClaim, GrammarLanguages, Rejection};
+use crate::evidence::{self, AnchorReach, AnchoredClaim, GrammarLanguages, Rejection};
 use crate::review::branch_history::BranchHistory;
 use crate::review::outcome::engine_outcome::EngineOutcome;
 use crate::sys::cancel::CancelReason;
@@ -115,7 +115,7 @@ impl ReviewDraft {
 
     /// Checks a claim against the trees: it becomes a finding, or it is withheld and counted.
     pub fn report(&mut self, claim: &Claim, new: &dyn Workspace, old: &dyn Workspace) -> Result<(), CancelReason> {
-        match evidence::anchor_with(claim, &self.change, new, old, &self.languages) {
+        match evidence::anchor_with(claim, &self.change, new, old, &self.languages, AnchorReach::Change) {
             Ok(anchored) => self.keep(claim, anchored),
             Err(Rejection::Stopped(stopped)) => return Err(stopped),
             Err(rejection) => {
@@ -132,7 +132,7 @@ impl ReviewDraft {
         new: &dyn Workspace,
         old: &dyn Workspace,
     ) -> Result<(), CancelReason> {
-        match evidence::anchor_outside_change(claim, &self.change, new, old, &self.languages) {
+        match evidence::anchor_with(claim, &self.change, new, old, &self.languages, AnchorReach::ChangedFiles) {
             Ok(anchored) => self.keep(claim, anchored),
             Err(Rejection::Stopped(stopped)) => return Err(stopped),
             Err(rejection) => self.withhold(claim.title.clone(), rejection.brief()),
