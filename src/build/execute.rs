@@ -92,8 +92,6 @@ pub struct BuildRun {
     pub notes: Vec<String>,
     /// `true` if not all lines are in `log`.
     pub is_cut: bool,
-    /// The time that it took.
-    pub duration: Duration,
     /// The enforced limits; `None` if the program was not started.
     pub sandbox: Option<SandboxReport>,
 }
@@ -117,17 +115,17 @@ pub fn execute(
             MOST_PARSED >> 20
         ));
     }
-    let (exit, duration, sandbox) = match ended {
-        Ok(StreamedOutput { exit_code, signal, stopped, duration, sandbox, left, .. }) => {
+    let (exit, sandbox) = match ended {
+        Ok(StreamedOutput { exit_code, signal, stopped, sandbox, left, .. }) => {
             notes.extend(stopped.map(|cause| stop_note(cause, call)));
             if left > 0 {
                 notes.push(format!("{left} of its processes could not be ended: they hang in the kernel"));
             }
-            (Ok(BuildExit { code: exit_code, signal, stopped }), duration, Some(sandbox))
+            (Ok(BuildExit { code: exit_code, signal, stopped }), Some(sandbox))
         }
-        Err(error) => (Err(error), Duration::ZERO, None),
+        Err(error) => (Err(error), None),
     };
-    Ok(BuildRun { run_id, exit, log, notes, is_cut, duration, sandbox })
+    Ok(BuildRun { run_id, exit, log, notes, is_cut, sandbox })
 }
 
 fn stop_note(cause: StopCause, call: &BuildCall) -> String {

@@ -13,6 +13,7 @@ mod discovery;
 mod error;
 mod message;
 mod review;
+#[cfg(test)]
 mod test_mode;
 #[cfg(test)]
 mod tests;
@@ -22,4 +23,5 @@ pub use dialer::EditorDialer;
 pub use discovery::{EditorAddress, EditorSearch, FOLDER, MOST_ANCESTORS, VARIABLE};
 pub use error::EditorError;
 pub use review::{DisplayedReview, ReferenceForm};
+#[cfg(test)]
 pub use test_mode::{SimulatedEditor, SimulatedOutcome};

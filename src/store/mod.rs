@@ -25,7 +25,7 @@ use etcetera::BaseStrategy as _;
 use crate::domain::run::RunId;
 use crate::domain::run_record::{RunRecord, SavedRun, StartedRun};
 use crate::sys::clock;
-use crate::sys::database::{Database, DatabaseAddress};
+use crate::sys::database::DatabaseAddress;
 use database::DatabaseRuns;
 use folders::FolderRuns;
 use run_store::{ListedRecord, ListedRun, RunStore};
@@ -62,11 +62,6 @@ impl Store {
     /// Returns the store in folders under `root`; nothing is created until something is saved.
     pub fn at(root: &Path) -> Self {
         Self::of(root, FolderRuns::at(root))
-    }
-
-    /// Returns the store in a database; presented documents are under `root`.
-    pub fn shared(root: &Path, database: Database) -> Self {
-        Self::of(root, DatabaseRuns::of(database))
     }
 
     fn of(root: &Path, runs: impl RunStore + 'static) -> Self {

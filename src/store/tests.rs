@@ -349,15 +349,4 @@ mod database_only {
         assert!(matches!(store.save(id(A), "change.json", &bytes), Err(StoreError::TooLarge { .. })));
         assert_eq!(store.prune(Duration::ZERO).unwrap(), 0);
     }
-
-    #[test]
-    fn an_open_database_can_be_given() {
-        let root = tempfile::tempdir().unwrap();
-        let database = Database::open(&address(root.path())).unwrap();
-        let store = Store::shared(root.path(), database);
-        store.check().unwrap();
-        store.save_record(&record(A, "2020-01-01T00:00:00.000Z")).unwrap();
-        assert_eq!(store.find("last").unwrap(), id(A));
-        assert_eq!(store.location(), StoreLocation::Database(address(root.path())));
-    }
 }

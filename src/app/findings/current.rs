@@ -27,8 +27,6 @@ use crate::sys::repo::Repo;
 
 /// The newest saved review of a checkout.
 pub struct CurrentReview {
-    /// The root of the checkout, without links.
-    pub root: PathBuf,
     /// The review.
     pub review: Review,
     repo: Repo,
@@ -80,7 +78,7 @@ impl CurrentReview {
         let Some(record) = saved_runs::latest_of(around, &root)? else { return Ok(None) };
         let review = saved_runs::read(around, record.id)?;
         let beneath = ContainedFolder::new(&root).map_err(|error| unreadable(&root, &error))?;
-        Ok(Some(Self { root, review, repo, beneath }))
+        Ok(Some(Self { review, repo, beneath }))
     }
 
     /// Finds the root of the checkout around a folder; `None` if there is none.

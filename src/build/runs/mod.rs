@@ -43,8 +43,6 @@ const META: &str = "meta.json";
 const LOCK: &str = "run.lock";
 /// Upper bound on the bytes of an index or of a description of a run.
 const MOST_DOCUMENT: u64 = 4 << 20;
-/// Upper bound on the bytes of the diagnostics of a run.
-const MOST_DIAGNOSTICS: u64 = 64 << 20;
 
 /// Why saved runs cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -152,17 +150,11 @@ impl BuildRuns {
         Ok(files::write_private(&self.folder(id).join(DIAGNOSTICS), &serde_json::to_vec(diagnostics)?)?)
     }
 
-    /// Reads what the parsers found; nothing where they did not run.
-    pub fn diagnostics(&self, id: &str) -> Result<Vec<Diagnostic>, BuildRunsError> {
-        let (id, runs) = self.find(id)?;
-        Ok(document(&runs, id, DIAGNOSTICS, MOST_DIAGNOSTICS)?.unwrap_or_default())
-    }
-
     /// Reads what ran, and how far it is.
     pub fn meta(&self, id: &str) -> Result<(BuildMeta, BuildRunState), BuildRunsError> {
         let (id, runs) = self.find(id)?;
         let missing = || BuildRunsError::Damaged { id, file: META, reason: "it is missing".to_owned() };
-        let meta: BuildMeta = document(&runs, id, META, MOST_DOCUMENT)?.ok_or_else(missing)?;
+        let meta: BuildMeta = document(&runs, id, META)?.ok_or_else(missing)?;
         let state = match &meta.completed_at {
             Some(_) => BuildRunState::Completed,
             None if self.is_running(id, &runs) => BuildRunState::Running,
@@ -178,7 +170,7 @@ impl BuildRuns {
         let start = start.ok_or(BuildRunsError::InvalidStart)?;
         let count = clamped(count, DEFAULT_LINES, MOST_LINES);
         // Without a usable index the log is counted from its beginning.
-        let index = document::<LogIndex>(&runs, id, INDEX, MOST_DOCUMENT).ok().flatten().unwrap_or_default();
+        let index = document::<LogIndex>(&runs, id, INDEX).ok().flatten().unwrap_or_default();
         let page = open_log(&runs, id).and_then(|mut log| page::lines(&mut log, &index, start, count));
         page.map_err(|error| damaged(id, LOG, &error))
     }
@@ -260,11 +252,10 @@ fn document<T: serde::de::DeserializeOwned>(
     runs: &ContainedFolder,
     id: Uuid,
     name: &'static str,
-    most: u64,
 ) -> Result<Option<T>, BuildRunsError> {
     let fault = |reason: String| BuildRunsError::Damaged { id, file: name, reason };
     let mut buffer = Vec::new();
-    match runs.read(&file(id, name), most, &mut buffer) {
+    match runs.read(&file(id, name), MOST_DOCUMENT, &mut buffer) {
         Ok(ReadFile::Bytes(bytes)) => serde_json::from_slice(bytes).map(Some).map_err(|error| fault(error.to_string())),
         Ok(ReadFile::TooLarge(size)) => Err(fault(format!("it has {size} bytes"))),
         Ok(ReadFile::NotPlain(_)) => Err(fault("it is not a plain file".to_owned())),

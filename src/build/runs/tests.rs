@@ -191,9 +191,6 @@ fn hostile_files_are_refused_and_nothing_outside_is_read() {
     assert!(of.runs.meta(&id).is_err());
     replaced(META, &|path| fs::File::create(path).unwrap().set_len(MOST_DOCUMENT + 1).unwrap());
     assert!(of.runs.meta(&id).unwrap_err().to_string().contains("bytes"));
-    of.runs.save_diagnostics(&id, &[]).unwrap();
-    replaced(DIAGNOSTICS, &|path| fs::create_dir(path).unwrap());
-    assert!(of.runs.diagnostics(&id).is_err());
     let linked = Uuid::new_v4().to_string();
     symlink(of.path(&of.saved(b"x")), of.path(&linked)).unwrap();
     assert_eq!(of.runs.lines(&linked, None, None).unwrap_err().code(), Some("RUN_NOT_FOUND"));

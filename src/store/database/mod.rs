@@ -42,8 +42,6 @@ struct SharedRuns {
 #[derive(Debug)]
 enum DatabaseState {
     Closed,
-    /// Open, and its tables were not checked yet.
-    Open(Database),
     Ready(Database),
 }
 
@@ -51,11 +49,6 @@ impl DatabaseRuns {
     /// Returns the runs at an address, which is opened at the first use.
     pub(super) fn at(address: DatabaseAddress) -> Self {
         Self::new(address, DatabaseState::Closed, TIMES)
-    }
-
-    /// Returns the runs in an open database.
-    pub(super) fn of(database: Database) -> Self {
-        Self::new(database.address().clone(), DatabaseState::Open(database), TIMES)
     }
 
     fn new(address: DatabaseAddress, state: DatabaseState, times: LeaseTimes) -> Self {
@@ -70,7 +63,6 @@ impl SharedRuns {
         let mut state = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         let database = match &*state {
             DatabaseState::Ready(database) => return Ok(database.clone()),
-            DatabaseState::Open(database) => database.clone(),
             DatabaseState::Closed => Database::open(&self.address)?,
         };
         prepare(&database)?;

@@ -98,8 +98,6 @@ pub struct StreamedOutput {
     pub stopped: Option<StopCause>,
     /// Number of bytes that were passed on.
     pub bytes: u64,
-    /// The time that it took.
-    pub duration: Duration,
     /// The limits that were enforced.
     pub sandbox: SandboxReport,
     /// Number of its processes that could not be ended; they hang in the kernel.
@@ -157,7 +155,7 @@ impl Program {
             return Err(StreamedError::Lost);
         };
         let stopped = if is_too_many { Some(StopCause::TooManyProcesses) } else { stopped };
-        Ok(StreamedOutput { exit_code, signal, stopped, bytes, duration: began.elapsed(), sandbox, left })
+        Ok(StreamedOutput { exit_code, signal, stopped, bytes, sandbox, left })
     }
 
     #[expect(clippy::disallowed_methods, reason = "this module starts the children")]

@@ -118,13 +118,6 @@ fn some(reasons: &[String]) -> String {
     text
 }
 
-impl ArtefactError {
-    /// `true` if the artefact is valid but outdated.
-    pub const fn is_superseded(&self) -> bool {
-        matches!(self, Self::Superseded { .. })
-    }
-}
-
 impl UseCaseError for ArtefactError {
     /// The exit code: 5 if nothing could be posted, 3 if a newer run will post, 2 if the user has to specify more.
     fn exit_code(&self) -> u8 {

@@ -96,8 +96,6 @@ pub struct FinishedRun {
     pub outcome: ReviewOutcome,
     /// `true` if it was interrupted.
     pub interrupted: bool,
-    /// The exit code of the command.
-    pub exit_code: u8,
     /// The warnings, as in [`RunningReview`].
     pub warnings: Vec<String>,
     /// The reason why it could not be saved.
@@ -186,7 +184,6 @@ impl ServiceRun {
                 Ok(delivered) => ReviewState::Ended(FinishedRun {
                     outcome: delivered.review.outcome,
                     interrupted: delivered.interrupted,
-                    exit_code: delivered.exit_code(),
                     warnings,
                     unkept: delivered.not_kept.is_some().then(|| Arc::new(delivered.review)),
                     not_kept: delivered.not_kept,
