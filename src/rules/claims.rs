@@ -30,7 +30,7 @@ pub(super) enum MatchReason {
 pub(super) fn rule_info(input: &RulesInput<'_>, rule: RuleRef) -> Option<RuleInfo> {
     match rule {
         RuleRef::Pack { pack, rule } => input.packs.pack(pack)?.rule(rule).map(|rule| rule.info.clone()),
-        RuleRef::Check(check) => CHECKS.get(check).map(|check| check.info().to_rule_info()),
+        RuleRef::Check(check) => CHECKS.get(check).map(|check| check.info.to_rule_info()),
     }
 }
 

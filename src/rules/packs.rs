@@ -302,7 +302,7 @@ impl Packs {
 
     /// The checks.
     fn checks(&self) -> impl Iterator<Item = &'static CheckInfo> {
-        let all = CHECKS.iter().map(|check| check.info()).chain(impact::infos());
+        let all = CHECKS.iter().map(|check| check.info).chain(impact::infos());
         all.filter(|_| !self.is_alone)
     }
 
@@ -342,7 +342,7 @@ fn hash_of(list: &[Arc<Pack>], hits: &str) -> String {
     };
     // Checks are code, and change with the program.
     hasher.update(env!("CARGO_PKG_VERSION"));
-    let infos = CHECKS.iter().map(|check| check.info()).chain(impact::infos());
+    let infos = CHECKS.iter().map(|check| check.info).chain(impact::infos());
     for part in infos.flat_map(|info| [info.name, info.title, info.message]).chain([hits]) {
         hash_part(&mut hasher, part);
     }

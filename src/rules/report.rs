@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::allow_comments::AllowFilter;
 use super::base_matches::{find_equal_heads, scan_base};
 use super::cause::locate_cause;
-use super::checks::CHECKS;
+use super::checks::{CHECKS, CheckSearch};
 use super::claims::{MatchReason, build_claim, rule_info};
 use super::input::RulesInput;
 use super::introduced::{BaseText, HeadMatch, MatchComparison, subtract_base};
@@ -63,12 +63,14 @@ pub(super) fn build_report(
         }
     }
     let sides = input.sides();
-    for (rule, check) in CHECKS.iter().enumerate().filter(|(_, check)| !input.packs.is_off(check.info().name)) {
-        for (file, hit) in check.lost(&sides, &alone.checks)? {
-            found.push((precompared(file, RuleRef::Check(rule), hit), MatchReason::Went));
-        }
-        for (file, hit) in check.gained(&sides, &alone.checks)? {
-            found.push((precompared(file, RuleRef::Check(rule), hit), MatchReason::Came));
+    for (rule, check) in CHECKS.iter().enumerate().filter(|(_, check)| !input.packs.is_off(check.info.name)) {
+        let (find, why) = match check.search {
+            CheckSearch::InText(_) => continue,
+            CheckSearch::Lost(find) => (find, MatchReason::Went),
+            CheckSearch::Gained(find) => (find, MatchReason::Came),
+        };
+        for (file, hit) in find(&sides, &alone.checks)? {
+            found.push((precompared(file, RuleRef::Check(rule), hit), why));
         }
     }
     notes.extend(alone.checks.notes());

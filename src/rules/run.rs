@@ -62,7 +62,7 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &PerFileResults) -> RulesR
     let mut report = RulesReport::default();
     let mut hits = Vec::new();
     // Settings, including a project's, may switch rules off; the report names them rather than leave them silent.
-    let off = CHECKS.iter().map(|check| check.info().name).filter(|name| is_fact(name) && input.packs.is_off(name));
+    let off = CHECKS.iter().map(|check| check.info.name).filter(|name| is_fact(name) && input.packs.is_off(name));
     let mut notes: BTreeSet<String> = off.map(|name| format!("{name} is switched off in the settings")).collect();
     for (at, outcome) in heads.into_iter().enumerate() {
         let path = &input.change.files[at].path;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::checks::{CHECKS, MOST_MATCHES};
+use super::checks::{CHECKS, CheckSearch, MOST_MATCHES};
 use super::document::ReportedSide;
 use super::input::RulesInput;
 use super::pack::{IndexEntry, Pack, PackRule};
@@ -79,9 +79,11 @@ fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
     let checks = if look.wanted.on == ReportedSide::Added { CHECKS } else { &[] };
     for (index, check) in checks.iter().enumerate() {
         let rule = RuleRef::Check(index);
-        if (look.wanted.rules)(rule) {
+        if let CheckSearch::InText(find) = check.search
+            && (look.wanted.rules)(rule)
+        {
             look.cancel.check()?;
-            let hits = check.find(&look.subject);
+            let hits = find(&look.subject);
             if hits.len() > MOST_MATCHES {
                 looked.cut = Some(TOO_MANY.to_owned());
             }

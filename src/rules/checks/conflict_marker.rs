@@ -1,13 +1,11 @@
 //! Merge conflicts that were committed unresolved.
 
 use super::super::target::{RuleMatch, RuleTarget, is_prose, is_test_path};
-use super::{Check, CheckInfo, MOST_MATCHES};
+use super::{CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
 
-pub(super) struct ConflictMarker;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "general/conflict-marker",
     title: "Unresolved merge conflict committed",
     message: "The file holds both versions and the markers between them, so it does not compile or means something nobody wrote. \
@@ -17,38 +15,33 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-impl Check for ConflictMarker {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
+/// Finds the conflicts in a text.
+pub(super) fn find(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
+    let mut hits = Vec::new();
+    // Prose shows what a conflict looks like; tests of merge tools hold them on purpose.
+    if memchr::memmem::find(subject.text.text().as_bytes(), b"<<<<<<<").is_none()
+        || is_prose(&subject.extension())
+        || is_test_path(subject.path)
+    {
+        return hits;
     }
-
-    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        let mut hits = Vec::new();
-        // Prose shows what a conflict looks like; tests of merge tools hold them on purpose.
-        if memchr::memmem::find(subject.text.text().as_bytes(), b"<<<<<<<").is_none()
-            || is_prose(&subject.extension())
-            || is_test_path(subject.path)
+    let mut open: Option<(u32, bool)> = None;
+    for (number, line) in subject.text.all_lines() {
+        if is_marker(line, "<<<<<<<") {
+            open = Some((number, false));
+        } else if line == "=======" {
+            open = open.map(|(start, _)| (start, true));
+        } else if is_marker(line, ">>>>>>>")
+            && let Some((start, true)) = open.take()
+            && let Ok(lines) = LineRange::new(start, number)
         {
-            return hits;
-        }
-        let mut open: Option<(u32, bool)> = None;
-        for (number, line) in subject.text.all_lines() {
-            if is_marker(line, "<<<<<<<") {
-                open = Some((number, false));
-            } else if line == "=======" {
-                open = open.map(|(start, _)| (start, true));
-            } else if is_marker(line, ">>>>>>>")
-                && let Some((start, true)) = open.take()
-                && let Ok(lines) = LineRange::new(start, number)
-            {
-                hits.push(RuleMatch::from_lines(subject.text, lines));
-                if hits.len() > MOST_MATCHES {
-                    break;
-                }
+            hits.push(RuleMatch::from_lines(subject.text, lines));
+            if hits.len() > MOST_MATCHES {
+                break;
             }
         }
-        hits
     }
+    hits
 }
 
 /// Seven characters and a name, as git writes them.

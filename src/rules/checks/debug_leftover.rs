@@ -5,13 +5,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::target::{RuleMatch, RuleTarget};
-use super::{Check, CheckInfo, MOST_MATCHES};
+use super::{CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
 
-pub(super) struct DebugLeftover;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "general/debug-leftover",
     title: "Debugging statement left in",
     message: "It was meant for one session of debugging. Remove it.",
@@ -63,31 +61,26 @@ const LINES: &[(Leftover, &[&str], &[&str], &str)] = &[
 static COMPILED: LazyLock<Vec<Option<Regex>>> =
     LazyLock::new(|| LINES.iter().map(|(_, _, _, pattern)| Regex::new(pattern).ok()).collect());
 
-impl Check for DebugLeftover {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
-    }
-
-    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        let mut hits = Vec::new();
-        let extension = subject.extension();
-        for (at, ((title, detail), extensions, needles, _)) in LINES.iter().enumerate() {
-            let whole = subject.text.text();
-            if !extensions.contains(&extension.as_str()) || !needles.iter().any(|needle| whole.contains(needle)) {
-                continue;
-            }
-            let Some(pattern) = COMPILED.get(at).and_then(Option::as_ref) else { continue };
-            let lines =
-                subject.text.all_lines().filter(|(at, line)| pattern.is_match(line) && !is_intentional(subject, *at));
-            let lines = lines.take(MOST_MATCHES + 1);
-            hits.extend(lines.map(|(number, _)| RuleMatch {
-                title: Some((*title).to_owned()),
-                detail: Some((*detail).to_owned()),
-                ..RuleMatch::from_lines(subject.text, LineRange::line(number))
-            }));
+/// Finds the debugging statements of a text.
+pub(super) fn find(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
+    let mut hits = Vec::new();
+    let extension = subject.extension();
+    for (at, ((title, detail), extensions, needles, _)) in LINES.iter().enumerate() {
+        let whole = subject.text.text();
+        if !extensions.contains(&extension.as_str()) || !needles.iter().any(|needle| whole.contains(needle)) {
+            continue;
         }
-        hits
+        let Some(pattern) = COMPILED.get(at).and_then(Option::as_ref) else { continue };
+        let lines =
+            subject.text.all_lines().filter(|(at, line)| pattern.is_match(line) && !is_intentional(subject, *at));
+        let lines = lines.take(MOST_MATCHES + 1);
+        hits.extend(lines.map(|(number, _)| RuleMatch {
+            title: Some((*title).to_owned()),
+            detail: Some((*detail).to_owned()),
+            ..RuleMatch::from_lines(subject.text, LineRange::line(number))
+        }));
     }
+    hits
 }
 
 /// Checks whether a comment on the line, or on the one above, says that the statement is meant.

@@ -5,14 +5,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::target::{RuleMatch, RuleTarget};
-use super::{Check, CheckInfo, MOST_MATCHES};
+use super::{CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
+use crate::domain::text::LazyPattern;
 
-pub(super) struct DisabledTest;
-pub(super) struct FocusedTest;
-
-static DISABLED: CheckInfo = CheckInfo {
+pub(super) const DISABLED: CheckInfo = CheckInfo {
     name: "general/test-disabled",
     title: "Test disabled",
     message: "What it checked can break from now on and nothing will say so. Repair the test or the code; if it must wait, say in the \
@@ -22,7 +20,7 @@ static DISABLED: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-static FOCUSED: CheckInfo = CheckInfo {
+pub(super) const FOCUSED: CheckInfo = CheckInfo {
     name: "general/test-focused",
     title: "Focused test: the other tests of the file are skipped",
     message: "`.only` is for working on one test. Committed, it switches off every other test of the file while the run stays green. \
@@ -56,53 +54,47 @@ const ONLY: &[(&[&str], &[&str], &str)] = &[
 
 /// Maximum number of lines between a mark and the test that it belongs to.
 const NEAR: u32 = 12;
-static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:fn|def|class|func|fun|void|object|Task(?:<[^>]*>)?)\s+(?:\([^)]*\)\s*)?`?(\w[\w ]*)").ok()
-});
-static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"["'`](.+?)["'`]"#).ok());
+static NAMED: LazyPattern =
+    LazyPattern::new(r"\b(?:fn|def|class|func|fun|void|object|Task(?:<[^>]*>)?)\s+(?:\([^)]*\)\s*)?`?(\w[\w ]*)");
+static QUOTED: LazyPattern = LazyPattern::new(r#"["'`](.+?)["'`]"#);
 
 type TestPatterns = LazyLock<Vec<Option<Regex>>>;
 static OFF_LINES: TestPatterns = LazyLock::new(|| OFF.iter().map(|(_, _, pattern)| Regex::new(pattern).ok()).collect());
 static ONLY_LINES: TestPatterns =
     LazyLock::new(|| ONLY.iter().map(|(_, _, pattern)| Regex::new(pattern).ok()).collect());
 
-impl Check for DisabledTest {
-    fn info(&self) -> &'static CheckInfo {
-        &DISABLED
+/// Finds the tests that are skipped.
+pub(super) fn find_disabled(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
+    let extension = subject.extension();
+    if extension == "go" && !subject.path.as_bytes().ends_with(b"_test.go") {
+        return Vec::new();
     }
-
-    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        let extension = subject.extension();
-        if extension == "go" && !subject.path.as_bytes().ends_with(b"_test.go") {
-            return Vec::new();
+    // In scripts a loop may generate tests; skipping there skips all of them.
+    let may_depend = extension == "go" || SCRIPT.contains(&extension.as_str());
+    let is_intentional = |line: u32| {
+        (may_depend && is_conditional(subject, line, extension == "go")) || has_reason(subject, &extension, line)
+    };
+    let mut hits = matching_lines(subject, &extension, OFF, &OFF_LINES, &is_intentional);
+    for hit in &mut hits {
+        // The mark alone is the same for every test; the line below identifies it.
+        let below = hit.lines.end() + 1;
+        if let Some(next) = subject.text.line(below)
+            && let Ok(lines) = LineRange::new(hit.lines.start(), below)
+            && !next.trim().is_empty()
+        {
+            *hit = RuleMatch::from_lines(subject.text, lines);
         }
-        // In scripts a loop may generate tests; skipping there skips all of them.
-        let may_depend = extension == "go" || SCRIPT.contains(&extension.as_str());
-        let is_intentional = |line: u32| {
-            (may_depend && is_conditional(subject, line, extension == "go")) || has_reason(subject, &extension, line)
-        };
-        let mut hits = matching_lines(subject, &extension, OFF, &OFF_LINES, &is_intentional);
-        for hit in &mut hits {
-            // The mark alone is the same for every test; the line below identifies it.
-            let below = hit.lines.end() + 1;
-            if let Some(next) = subject.text.line(below)
-                && let Ok(lines) = LineRange::new(hit.lines.start(), below)
-                && !next.trim().is_empty()
-            {
-                *hit = RuleMatch::from_lines(subject.text, lines);
-            }
-            hit.of = name_of(subject, &extension, hit.lines.start());
-        }
-        hits
+        hit.of = name_of(subject, &extension, hit.lines.start());
     }
+    hits
 }
 
 /// Returns the name of the test. A test added together with its mark was never enabled: it mostly waits for something that the machine
 /// must provide.
 fn name_of(subject: &RuleTarget<'_>, extension: &str, line: u32) -> Option<String> {
     let text = |number: u32| subject.text.line(number).unwrap_or_default();
-    let named = |pattern: &LazyLock<Option<Regex>>, text: &str| -> Option<String> {
-        Some(pattern.as_ref()?.captures(text)?.get(1)?.as_str().to_owned())
+    let named = |pattern: &LazyPattern, text: &str| -> Option<String> {
+        Some(pattern.regex()?.captures(text)?.get(1)?.as_str().to_owned())
     };
     if SCRIPT.contains(&extension) || extension == "rb" {
         return named(&QUOTED, text(line));
@@ -119,14 +111,9 @@ fn name_of(subject: &RuleTarget<'_>, extension: &str, line: u32) -> Option<Strin
     below.into_iter().find(is_between).and_then(|text| named(&NAMED, text))
 }
 
-impl Check for FocusedTest {
-    fn info(&self) -> &'static CheckInfo {
-        &FOCUSED
-    }
-
-    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        matching_lines(subject, &subject.extension(), ONLY, &ONLY_LINES, &|line| is_value(subject, line))
-    }
+/// Finds the tests that are focused.
+pub(super) fn find_focused(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
+    matching_lines(subject, &subject.extension(), ONLY, &ONLY_LINES, &|line| is_value(subject, line))
 }
 
 /// Checks whether what a line begins with is a value, or runs within a test of another runner: whoever offers the function tests it so.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::super::sides::BothSides;
-use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_test_path, read_text};
-use super::{Check, CheckInfo, CheckNotes};
+use super::super::target::{ChangedLineIndex, RuleMatch, is_test_path, read_text};
+use super::{CheckInfo, CheckNotes};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::{DiffSide, LineRange};
@@ -16,9 +16,7 @@ use crate::syntax::{Grammar, NodeTable, ParseFailure, ParseLimits};
 use crate::sys::cancel::CancelReason;
 use crate::workspace::Workspace;
 
-pub(super) struct DuplicateKey;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "general/key-written-twice",
     title: "Duplicate key in a mapping",
     message: "Whoever reads the file either refuses it or takes one of the two, most often the last, without a word. Remove one of them, or \
@@ -48,46 +46,37 @@ struct DuplicatePair {
     alike: bool,
 }
 
-impl Check for DuplicateKey {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
-    }
-
-    fn find(&self, _: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        Vec::new()
-    }
-
-    fn gained(&self, sides: &BothSides<'_>, memory: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
-        let mut hits = Vec::new();
-        for (at, file) in sides.files() {
-            sides.cancel.check()?;
-            let Some(format) = SettingsFormat::of(file).filter(|_| may_gain(file)) else { continue };
-            let Some(text) = read(sides.new, file, DiffSide::New)? else { continue };
-            let touched = ChangedLineIndex::of(file, DiffSide::New);
-            let found = find_duplicates(sides, memory, file, format, &text)?;
-            let mut fresh: Vec<(DuplicatePair, u32)> = found
-                .into_iter()
-                .filter_map(|twice| Some((touched_line(&twice, &touched)?, twice)))
-                .map(|(line, twice)| (twice, line))
-                .collect();
-            if fresh.is_empty() {
-                continue;
-            }
-            let mut stood: HashMap<Vec<String>, usize> = HashMap::new();
-            for twice in at_base(sides, memory, file, format)? {
-                *stood.entry(twice.path).or_default() += 1;
-            }
-            fresh.retain(|(twice, _)| match stood.get_mut(&twice.path) {
-                Some(count) if *count > 0 => {
-                    *count -= 1;
-                    false
-                }
-                _ => true,
-            });
-            hits.extend(fresh.iter().map(|(twice, line)| (at, hit(&text, twice, *line))));
+/// Finds the keys that the change wrote a second time.
+pub(super) fn find(sides: &BothSides<'_>, memory: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    let mut hits = Vec::new();
+    for (at, file) in sides.files() {
+        sides.cancel.check()?;
+        let Some(format) = SettingsFormat::of(file).filter(|_| may_gain(file)) else { continue };
+        let Some(text) = read(sides.new, file, DiffSide::New)? else { continue };
+        let touched = ChangedLineIndex::of(file, DiffSide::New);
+        let found = find_duplicates(sides, memory, file, format, &text)?;
+        let mut fresh: Vec<(DuplicatePair, u32)> = found
+            .into_iter()
+            .filter_map(|twice| Some((touched_line(&twice, &touched)?, twice)))
+            .map(|(line, twice)| (twice, line))
+            .collect();
+        if fresh.is_empty() {
+            continue;
         }
-        Ok(hits)
+        let mut stood: HashMap<Vec<String>, usize> = HashMap::new();
+        for twice in at_base(sides, memory, file, format)? {
+            *stood.entry(twice.path).or_default() += 1;
+        }
+        fresh.retain(|(twice, _)| match stood.get_mut(&twice.path) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                false
+            }
+            _ => true,
+        });
+        hits.extend(fresh.iter().map(|(twice, line)| (at, hit(&text, twice, *line))));
     }
+    Ok(hits)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,15 +3,13 @@
 use std::collections::HashSet;
 
 use super::super::target::{RuleMatch, RuleTarget, is_prose, is_test_path};
-use super::{Check, CheckInfo, MOST_MATCHES};
+use super::{CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::language;
 use crate::domain::place::LineRange;
 use crate::domain::text::is_invisible;
 
-pub(super) struct InvisibleCharacter;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "general/invisible-character",
     title: "Invisible character added",
     message: "Code with such characters can do something else than it shows, or carry text that people do not see but programs read. \
@@ -21,73 +19,68 @@ static INFO: CheckInfo = CheckInfo {
     cwe: Some("CWE-1007"),
 };
 
-impl Check for InvisibleCharacter {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
+/// Finds the lines of a text that hold such a character.
+pub(super) fn find(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
+    let mut hits = Vec::new();
+    if subject.text.text().is_ascii() && !has_control(subject.text.text()) {
+        return hits;
     }
-
-    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        let mut hits = Vec::new();
-        if subject.text.text().is_ascii() && !has_control(subject.text.text()) {
-            return hits;
-        }
-        let extension = subject.extension();
-        let is_prose = is_prose(&extension);
-        let is_code = language::from_path(subject.path).is_some();
-        let is_test = is_test_path(subject.path);
-        // Tests contain data of all kinds.
-        if !is_code && (!is_prose && is_test || is_raster(subject.text.text())) {
-            return hits;
-        }
-        let prose = is_prose || is_translation(subject, &extension);
-        // Translations, test inputs and bundles contain such characters legitimately.
-        let is_bundle = is_bundle(subject);
-        let table = matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml" | "svg");
-        let data = is_bundle || is_test || table || !is_code;
-        let ends_lines = is_code && !prose && !is_bundle && !table;
-        for (number, line) in subject.text.all_lines() {
-            let returned =
-                if ends_lines { line_end_within(line, matches!(extension.as_str(), "yml" | "yaml")) } else { None };
-            if returned.is_none() && line.is_ascii() && !has_control(line) {
-                continue;
-            }
-            // A file of unknown type may be subtitles, where such marks occur beside letters that need them.
-            let prose = prose || (!is_code && line.chars().any(is_right_to_left));
-            let listed = if is_bundle { listed_characters(line) } else { Vec::new() };
-            // Nobody reads lines of such a length: they are encoded data.
-            let data = data || line.len() > LONGEST_READ || is_foreign(subject, line);
-            let worst = returned.or_else(|| worst_character(line, prose, data, &listed));
-            let Some((column, c, harm)) = worst else { continue };
-            if harm == CharacterHarm::Unseen && is_shown(line) && is_named(subject, number) {
-                continue;
-            }
-            let mut hit = RuleMatch::from_lines(subject.text, LineRange::line(number));
-            let code = u32::from(c);
-            hit.title = Some(match harm {
-                CharacterHarm::EndsLine if c == '\r' => {
-                    format!("A carriage return within a line is added (U+{code:04X})")
-                }
-                CharacterHarm::EndsLine => format!("A character that ends a line is added within one (U+{code:04X})"),
-                CharacterHarm::Reorders => {
-                    format!("A character that reverses the text around it is added (U+{code:04X})")
-                }
-                CharacterHarm::Hides => format!("Hidden text added (U+{code:04X})"),
-                CharacterHarm::Unseen => format!("Invisible character added (U+{code:04X})"),
-            });
-            let ends = if harm == CharacterHarm::EndsLine {
-                " Programs end the line there, editors and diffs do not."
-            } else {
-                ""
-            };
-            hit.detail = Some(format!("U+{code:04X} stands in column {column}.{ends}"));
-            hit.severity = (harm == CharacterHarm::Unseen).then_some(Severity::Medium);
-            hits.push(hit);
-            if hits.len() > MOST_MATCHES {
-                break;
-            }
-        }
-        hits
+    let extension = subject.extension();
+    let is_prose = is_prose(&extension);
+    let is_code = language::from_path(subject.path).is_some();
+    let is_test = is_test_path(subject.path);
+    // Tests contain data of all kinds.
+    if !is_code && (!is_prose && is_test || is_raster(subject.text.text())) {
+        return hits;
     }
+    let prose = is_prose || is_translation(subject, &extension);
+    // Translations, test inputs and bundles contain such characters legitimately.
+    let is_bundle = is_bundle(subject);
+    let table = matches!(extension.as_str(), "json" | "csv" | "tsv" | "xml" | "svg");
+    let data = is_bundle || is_test || table || !is_code;
+    let ends_lines = is_code && !prose && !is_bundle && !table;
+    for (number, line) in subject.text.all_lines() {
+        let returned =
+            if ends_lines { line_end_within(line, matches!(extension.as_str(), "yml" | "yaml")) } else { None };
+        if returned.is_none() && line.is_ascii() && !has_control(line) {
+            continue;
+        }
+        // A file of unknown type may be subtitles, where such marks occur beside letters that need them.
+        let prose = prose || (!is_code && line.chars().any(is_right_to_left));
+        let listed = if is_bundle { listed_characters(line) } else { Vec::new() };
+        // Nobody reads lines of such a length: they are encoded data.
+        let data = data || line.len() > LONGEST_READ || is_foreign(subject, line);
+        let worst = returned.or_else(|| worst_character(line, prose, data, &listed));
+        let Some((column, c, harm)) = worst else { continue };
+        if harm == CharacterHarm::Unseen && is_shown(line) && is_named(subject, number) {
+            continue;
+        }
+        let mut hit = RuleMatch::from_lines(subject.text, LineRange::line(number));
+        let code = u32::from(c);
+        hit.title = Some(match harm {
+            CharacterHarm::EndsLine if c == '\r' => {
+                format!("A carriage return within a line is added (U+{code:04X})")
+            }
+            CharacterHarm::EndsLine => format!("A character that ends a line is added within one (U+{code:04X})"),
+            CharacterHarm::Reorders => {
+                format!("A character that reverses the text around it is added (U+{code:04X})")
+            }
+            CharacterHarm::Hides => format!("Hidden text added (U+{code:04X})"),
+            CharacterHarm::Unseen => format!("Invisible character added (U+{code:04X})"),
+        });
+        let ends = if harm == CharacterHarm::EndsLine {
+            " Programs end the line there, editors and diffs do not."
+        } else {
+            ""
+        };
+        hit.detail = Some(format!("U+{code:04X} stands in column {column}.{ends}"));
+        hit.severity = (harm == CharacterHarm::Unseen).then_some(Severity::Medium);
+        hits.push(hit);
+        if hits.len() > MOST_MATCHES {
+            break;
+        }
+    }
+    hits
 }
 
 /// Checks whether a text has an ASCII control character that no text needs, or a carriage return that no line feed follows.

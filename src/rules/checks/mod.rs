@@ -1,6 +1,6 @@
 //! Language-independent checks: lines and marks that mean the same in nearly every language.
 //!
-//! Main type: the trait [`Check`]. A check is a file here and a line in [`CHECKS`]. Rules that need a parser belong in a pack.
+//! Main type: [`Check`]. A check is a file here and a line in [`CHECKS`]. Rules that need a parser belong in a pack.
 
 mod authorization;
 mod conflict_marker;
@@ -15,6 +15,8 @@ mod secret_added;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
+use CheckSearch::{Gained, InText, Lost};
+
 use super::recorded_hits::grade;
 use super::sides::BothSides;
 use super::target::{RuleMatch, RuleTarget};
@@ -23,17 +25,17 @@ use crate::domain::rule_info::RuleInfo;
 use crate::sys::cancel::CancelReason;
 
 /// Every check. The order is that of findings on one line.
-pub(super) const CHECKS: &[&dyn Check] = &[
-    &secret_added::SecretAdded,
-    &conflict_marker::ConflictMarker,
-    &disabled_test::DisabledTest,
-    &disabled_test::FocusedTest,
-    &debug_leftover::DebugLeftover,
-    &invisible_character::InvisibleCharacter,
-    &prompt_injection::PromptInjection,
-    &authorization::AuthorizationRemoved,
-    &links::DeadLinkCheck,
-    &duplicate_key::DuplicateKey,
+pub(super) const CHECKS: &[Check] = &[
+    Check { info: &secret_added::INFO, search: InText(secret_added::find) },
+    Check { info: &conflict_marker::INFO, search: InText(conflict_marker::find) },
+    Check { info: &disabled_test::DISABLED, search: InText(disabled_test::find_disabled) },
+    Check { info: &disabled_test::FOCUSED, search: InText(disabled_test::find_focused) },
+    Check { info: &debug_leftover::INFO, search: InText(debug_leftover::find) },
+    Check { info: &invisible_character::INFO, search: InText(invisible_character::find) },
+    Check { info: &prompt_injection::INFO, search: InText(prompt_injection::find) },
+    Check { info: &authorization::INFO, search: Lost(authorization::find) },
+    Check { info: &links::INFO, search: Gained(links::find) },
+    Check { info: &duplicate_key::INFO, search: Gained(duplicate_key::find) },
 ];
 
 /// Description of a check; the same as [`RuleInfo`], known at compile time.
@@ -81,20 +83,21 @@ impl CheckNotes {
 pub(super) const MOST_MATCHES: usize = 5000;
 
 /// A language-independent check.
-pub(super) trait Check: Sync {
+pub(super) struct Check {
     /// Its name and description.
-    fn info(&self) -> &CheckInfo;
-
-    /// Its matches in one text of either side, of which more than [`MOST_MATCHES`] need not be found; base matches are subtracted afterwards.
-    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch>;
-
-    /// Its matches on the old side of changed files (by their index in the change), already compared with the new side.
-    fn lost(&self, _: &BothSides<'_>, _: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
-        Ok(Vec::new())
-    }
-
-    /// Its matches on the new side of changed files, already compared with the old side.
-    fn gained(&self, _: &BothSides<'_>, _: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
-        Ok(Vec::new())
-    }
+    pub(super) info: &'static CheckInfo,
+    pub(super) search: CheckSearch,
 }
+
+/// The search of a check.
+pub(super) enum CheckSearch {
+    /// Finds its matches in one text of either side, of which more than [`MOST_MATCHES`] need not be found; base matches are subtracted afterwards.
+    InText(fn(&RuleTarget<'_>) -> Vec<RuleMatch>),
+    /// Finds its matches on the old side, already compared with the new side.
+    Lost(ChangeSearch),
+    /// Finds its matches on the new side, already compared with the old side.
+    Gained(ChangeSearch),
+}
+
+/// Finds matches in the changed files, each with the file's index in the change.
+type ChangeSearch = fn(&BothSides<'_>, &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason>;

@@ -3,14 +3,12 @@
 use std::collections::HashSet;
 
 use super::super::target::{RuleMatch, RuleTarget, is_prose, is_test_path};
-use super::{Check, CheckInfo, MOST_MATCHES};
+use super::{CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::LineRange;
 use crate::domain::text::MASK_PREFIX;
 
-pub(super) struct SecretAdded;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "general/secret-added",
     title: "Secret leaked into the code",
     message: "Whoever can read the repository, now or in any later copy of its history, can use it. If it was ever committed, \
@@ -179,64 +177,57 @@ fn is_public_key_name(line: &str) -> bool {
     is_encrypted || says(GIVEN) && !says(&["secret", "private", "personal", "passw"])
 }
 
-impl Check for SecretAdded {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
+/// Finds the secrets in a text, each once.
+pub(super) fn find(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
+    let text = subject.text;
+    let mut hits: Vec<RuleMatch> = Vec::new();
+    if memchr::memmem::find(text.text().as_bytes(), MASK_PREFIX.as_bytes()).is_none() {
+        return hits;
     }
-
-    fn find(&self, subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        let text = subject.text;
-        let mut hits: Vec<RuleMatch> = Vec::new();
-        if memchr::memmem::find(text.text().as_bytes(), MASK_PREFIX.as_bytes()).is_none() {
-            return hits;
+    let used = SecretContext::of(subject);
+    // The web configuration of Firebase is public by design.
+    let is_web = memchr::memmem::find(text.text().as_bytes(), b"authDomain").is_some();
+    // An example of another service with the same interface: the id of a key of AWS has a format of its own.
+    let is_other = used == SecretContext::Shown
+        && memchr::memmem::find(text.text().as_bytes(), format!("{MASK_PREFIX}aws-access-key]").as_bytes()).is_none();
+    // A secret that is repeated needs to be revoked once.
+    let mut seen = HashSet::new();
+    let mut is_new = |hit: &RuleMatch| !hit.key.starts_with(MASK_PREFIX) || seen.insert(hit.key.clone());
+    let mut block: Option<(LineRange, String)> = None;
+    for (number, line) in text.all_lines() {
+        let kind = kind_on_line(line).filter(|_| text.is_masked(LineRange::line(number)));
+        let kind = kind.filter(|kind| used.grade(kind).is_some() && !(is_web && *kind == "google-api-key"));
+        let kind = kind.filter(|kind| !(is_other && *kind == "aws-secret-key"));
+        let is_shown = |kind: &str| {
+            is_example(line, kind)
+                || (LOOSE.contains(&kind) && is_literal_block(subject, number))
+                || (kind == "private-key" && is_named_fake(subject, number))
+                || (kind == "assigned-secret" && (is_search_key(subject, number) || is_event_token(subject, number)))
+        };
+        let Some(kind) = kind.filter(|kind| !is_shown(kind)) else { continue };
+        // A key block is masked line by line and is one secret.
+        if let Some((lines, last)) = &mut block
+            && kind == "private-key"
+            && *last == kind
+            && number - lines.end() <= 3
+        {
+            *lines = LineRange::new(lines.start(), number).unwrap_or(*lines);
+            continue;
         }
-        let used = SecretContext::of(subject);
-        // The web configuration of Firebase is public by design.
-        let is_web = memchr::memmem::find(text.text().as_bytes(), b"authDomain").is_some();
-        // An example of another service with the same interface: the id of a key of AWS has a format of its own.
-        let is_other = used == SecretContext::Shown
-            && memchr::memmem::find(text.text().as_bytes(), format!("{MASK_PREFIX}aws-access-key]").as_bytes())
-                .is_none();
-        // A secret that is repeated needs to be revoked once.
-        let mut seen = HashSet::new();
-        let mut is_new = |hit: &RuleMatch| !hit.key.starts_with(MASK_PREFIX) || seen.insert(hit.key.clone());
-        let mut block: Option<(LineRange, String)> = None;
-        for (number, line) in text.all_lines() {
-            let kind = kind_on_line(line).filter(|_| text.is_masked(LineRange::line(number)));
-            let kind = kind.filter(|kind| used.grade(kind).is_some() && !(is_web && *kind == "google-api-key"));
-            let kind = kind.filter(|kind| !(is_other && *kind == "aws-secret-key"));
-            let is_shown = |kind: &str| {
-                is_example(line, kind)
-                    || (LOOSE.contains(&kind) && is_literal_block(subject, number))
-                    || (kind == "private-key" && is_named_fake(subject, number))
-                    || (kind == "assigned-secret"
-                        && (is_search_key(subject, number) || is_event_token(subject, number)))
-            };
-            let Some(kind) = kind.filter(|kind| !is_shown(kind)) else { continue };
-            // A key block is masked line by line and is one secret.
-            if let Some((lines, last)) = &mut block
-                && kind == "private-key"
-                && *last == kind
-                && number - lines.end() <= 3
-            {
-                *lines = LineRange::new(lines.start(), number).unwrap_or(*lines);
-                continue;
-            }
-            hits.extend(block.take().map(|(lines, kind)| hit(subject, used, lines, &kind)).filter(&mut is_new));
-            // Every line of a key block is the same once masked; its first line is not.
-            let above = (number.saturating_sub(8)..=number).rev().filter(|_| kind == "private-key");
-            let begins = |at: &u32| {
-                text.line(*at).is_some_and(|line| line.contains("-----BEGIN") || line.contains("Private-Lines:"))
-            };
-            let first = above.into_iter().find(begins).unwrap_or(number);
-            block = LineRange::new(first, number).ok().map(|lines| (lines, kind.to_owned()));
-            if hits.len() > MOST_MATCHES {
-                break;
-            }
+        hits.extend(block.take().map(|(lines, kind)| hit(subject, used, lines, &kind)).filter(&mut is_new));
+        // Every line of a key block is the same once masked; its first line is not.
+        let above = (number.saturating_sub(8)..=number).rev().filter(|_| kind == "private-key");
+        let begins = |at: &u32| {
+            text.line(*at).is_some_and(|line| line.contains("-----BEGIN") || line.contains("Private-Lines:"))
+        };
+        let first = above.into_iter().find(begins).unwrap_or(number);
+        block = LineRange::new(first, number).ok().map(|lines| (lines, kind.to_owned()));
+        if hits.len() > MOST_MATCHES {
+            break;
         }
-        hits.extend(block.map(|(lines, kind)| hit(subject, used, lines, &kind)).filter(&mut is_new));
-        hits
     }
+    hits.extend(block.map(|(lines, kind)| hit(subject, used, lines, &kind)).filter(&mut is_new));
+    hits
 }
 
 fn hit(subject: &RuleTarget<'_>, used: SecretContext, lines: LineRange, kind: &str) -> RuleMatch {
@@ -453,7 +444,7 @@ mod tests {
         let text = "a = '[masked:github-token]'\nb = '[masked:github-token]'\n";
         let text = crate::domain::text::FileText::masked_before(text, "UTF-8", &[1, 2]);
         let path = crate::domain::path::RepoPath::parse("src/a.py").unwrap();
-        let hits = SecretAdded.find(&RuleTarget { path: &path, text: &text });
+        let hits = find(&RuleTarget { path: &path, text: &text });
         assert_eq!(hits.len(), 2);
         assert_ne!(hits[0].key, hits[1].key);
     }

@@ -1,10 +1,9 @@
-//! Calls that still use the old signature of a function. Main type: [`CallersNotUpdated`].
+//! Calls that still use the old signature of a function. Main function: [`find`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::checks::CheckInfo;
 use super::super::target::is_test_path;
-use super::ImpactRule;
 use super::changed::{ChangedSignature, DefinitionSite};
 use super::claims::{AffectedPlace, RemoteEffect, with_count};
 use super::context::ImpactContext;
@@ -17,9 +16,7 @@ use crate::domain::place::{DiffSide, LineRange};
 use crate::syntax::{DefinitionKind, Parameters};
 use crate::sys::cancel::CancelReason;
 
-pub(super) struct CallersNotUpdated;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "impact/callers-not-updated",
     title: "Signature changed, but a caller passes the old arguments",
     message: "That call fails when it is built or first run. Change it in the same change, or make the new parameter optional.",
@@ -28,44 +25,39 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-impl ImpactRule for CallersNotUpdated {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
-    }
-
-    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
-        let mut effects = Vec::new();
-        for altered in &names.changed()?.altered {
-            ground.sides.cancel.check()?;
-            let home = &altered.home;
-            if !is_only_one(ground, names, altered)? {
-                continue;
-            }
-            let behind = outdated_calls(ground, names, altered)?;
-            let Some(count) = behind.values().flatten().find_map(|found| wrong_argument_count(altered, found)) else {
-                continue;
-            };
-            let note = format!("It still gives {}.", arguments(count));
-            let firsts = behind.iter().filter_map(|(path, found)| Some((path, found.first()?)));
-            let elsewhere = firsts.map(|(path, found)| AffectedPlace {
-                path: path.clone(),
-                lines: LineRange::line(found.line),
-                note: note.clone(),
-            });
-            let taken = describe_arity(&altered.after);
-            let calls = with_count(&behind, std::vec::Vec::len, "still call", "still calls", home.searched_name());
-            effects.push(RemoteEffect {
-                file: home.file,
-                side: DiffSide::New,
-                lines: Some(home.lines),
-                title: Some(format!("`{}` takes {taken} now, and a caller gives {count}", home.searched_name())),
-                detail: format!("`{}` takes {taken} now. {calls}", home.searched_name()),
-                severity: behind.keys().all(is_test_path).then_some(Severity::Medium),
-                elsewhere: elsewhere.collect(),
-            });
+/// Finds the callers that the change left behind.
+pub(super) fn find(ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    let mut effects = Vec::new();
+    for altered in &names.changed()?.altered {
+        ground.sides.cancel.check()?;
+        let home = &altered.home;
+        if !is_only_one(ground, names, altered)? {
+            continue;
         }
-        Ok(effects)
+        let behind = outdated_calls(ground, names, altered)?;
+        let Some(count) = behind.values().flatten().find_map(|found| wrong_argument_count(altered, found)) else {
+            continue;
+        };
+        let note = format!("It still gives {}.", arguments(count));
+        let firsts = behind.iter().filter_map(|(path, found)| Some((path, found.first()?)));
+        let elsewhere = firsts.map(|(path, found)| AffectedPlace {
+            path: path.clone(),
+            lines: LineRange::line(found.line),
+            note: note.clone(),
+        });
+        let taken = describe_arity(&altered.after);
+        let calls = with_count(&behind, std::vec::Vec::len, "still call", "still calls", home.searched_name());
+        effects.push(RemoteEffect {
+            file: home.file,
+            side: DiffSide::New,
+            lines: Some(home.lines),
+            title: Some(format!("`{}` takes {taken} now, and a caller gives {count}", home.searched_name())),
+            detail: format!("`{}` takes {taken} now. {calls}", home.searched_name()),
+            severity: behind.keys().all(is_test_path).then_some(Severity::Medium),
+            elsewhere: elsewhere.collect(),
+        });
     }
+    Ok(effects)
 }
 
 fn arguments(count: u32) -> String {

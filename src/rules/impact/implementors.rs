@@ -1,8 +1,7 @@
-//! Types that lack new required members of an interface. Main type: [`ImplementorsNotUpdated`].
+//! Types that lack new required members of an interface. Main function: [`find`].
 
 use super::super::checks::CheckInfo;
 use super::super::target::is_test_path;
-use super::ImpactRule;
 use super::changed::{DefinitionSite, ExtendedInterface};
 use super::claims::{AffectedPlace, RemoteEffect};
 use super::context::ImpactContext;
@@ -15,9 +14,7 @@ use crate::domain::place::{DiffSide, LineRange};
 use crate::syntax::{DefinitionKind, SymbolDefinition, Symbols};
 use crate::sys::cancel::CancelReason;
 
-pub(super) struct ImplementorsNotUpdated;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "impact/implementors-not-updated",
     title: "New interface member missing in an implementor",
     message: "The implementor does not compile any more. Give it the new member in the same change, or give the interface a default.",
@@ -26,34 +23,28 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-impl ImpactRule for ImplementorsNotUpdated {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
-    }
-
-    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
-        let mut effects = Vec::new();
-        for grown in &names.changed()?.grown {
-            ground.sides.cancel.check()?;
-            for (member, lines) in &grown.members {
-                let elsewhere = types_without_member(ground, names, grown, member)?;
-                let Some(first) = elsewhere.first() else { continue };
-                let more =
-                    if elsewhere.len() > 1 { format!(" and {} more", elsewhere.len() - 1) } else { String::new() };
-                let name = &grown.home.name;
-                effects.push(RemoteEffect {
-                    file: grown.home.file,
-                    side: DiffSide::New,
-                    lines: Some(*lines),
-                    title: Some(format!("`{name}` asks for `{member}` now, and an implementor does not have it")),
-                    detail: format!("{}{more} implements `{name}` without `{member}`.", first.path),
-                    severity: elsewhere.iter().all(|one| is_test_path(&one.path)).then_some(Severity::Medium),
-                    elsewhere,
-                });
-            }
+/// Finds the implementors that the change left behind.
+pub(super) fn find(ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    let mut effects = Vec::new();
+    for grown in &names.changed()?.grown {
+        ground.sides.cancel.check()?;
+        for (member, lines) in &grown.members {
+            let elsewhere = types_without_member(ground, names, grown, member)?;
+            let Some(first) = elsewhere.first() else { continue };
+            let more = if elsewhere.len() > 1 { format!(" and {} more", elsewhere.len() - 1) } else { String::new() };
+            let name = &grown.home.name;
+            effects.push(RemoteEffect {
+                file: grown.home.file,
+                side: DiffSide::New,
+                lines: Some(*lines),
+                title: Some(format!("`{name}` asks for `{member}` now, and an implementor does not have it")),
+                detail: format!("{}{more} implements `{name}` without `{member}`.", first.path),
+                severity: elsewhere.iter().all(|one| is_test_path(&one.path)).then_some(Severity::Medium),
+                elsewhere,
+            });
         }
-        Ok(effects)
     }
+    Ok(effects)
 }
 
 fn types_without_member(

@@ -1,16 +1,13 @@
-//! Removed names that documents and comments still tell people to use. Main type: [`RemovedButMentioned`].
+//! Removed names that documents and comments still tell people to use. Main function: [`find`].
 //!
 //! A name is removed if no line of code at the head has it; remaining uses in code belong in `gone`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
-use regex::Regex;
 
 use super::super::checks::CheckInfo;
 use super::super::target::{ChangedLineIndex, is_prose, is_test_path};
-use super::ImpactRule;
 use super::claims::{AffectedPlace, RemoteEffect};
 use super::context::ImpactContext;
 use super::lines::has_word;
@@ -18,12 +15,11 @@ use super::search::ChangedNames;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::text::LazyPattern;
 use crate::sys::cancel::CancelReason;
 use crate::workspace::{LineRegex, Query, WorkspaceError};
 
-pub(super) struct RemovedButMentioned;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "impact/removed-but-mentioned",
     title: "Removed name is still documented elsewhere",
     message: "Whoever follows that text looks for something that is not there any more. Correct it in the same change.",
@@ -39,65 +35,50 @@ const MOST_LINES: usize = 4_000;
 /// Maximum number of texts with a name; a more frequent one is a common word.
 const MOST_TEXTS: usize = 6;
 
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
-}
-
-pattern!(
-    SETTING,
-    r#"(?:getenv\(|Getenv\(|LookupEnv\(|environ\.get\(|environ\[|env::var(?:_os)?\(|process\.env\.|process\.env\[|import\.meta\.env\.)["'`]?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"#
+static SETTING: LazyPattern = LazyPattern::new(
+    r#"(?:getenv\(|Getenv\(|LookupEnv\(|environ\.get\(|environ\[|env::var(?:_os)?\(|process\.env\.|process\.env\[|import\.meta\.env\.)["'`]?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"#,
 );
-pattern!(
-    FLAG,
-    r#"(?:add_argument\(|add_option\(|\.option\(|addOption\(|@Option|@click\.option\(|\.addFlag\()[^#]*?["'`, ](--[a-z][a-z0-9]+(?:-[a-z0-9]+)+)"#
+static FLAG: LazyPattern = LazyPattern::new(
+    r#"(?:add_argument\(|add_option\(|\.option\(|addOption\(|@Option|@click\.option\(|\.addFlag\()[^#]*?["'`, ](--[a-z][a-z0-9]+(?:-[a-z0-9]+)+)"#,
 );
 // Texts about history or plans.
-pattern!(
-    PAST_FILE,
-    r"(?i)change|history|news|release|migrat|upgrad|deprecat|archive|legacy|whatsnew|what-s-new|(?:^|[/_.-])(?:adr|rfc|plan|spec|proposal|design|decision|roadmap|todo|blog|post|report|audit|notes|task|memor|draft|versioned|version)|\d{4}-\d{2}"
+static PAST_FILE: LazyPattern = LazyPattern::new(
+    r"(?i)change|history|news|release|migrat|upgrad|deprecat|archive|legacy|whatsnew|what-s-new|(?:^|[/_.-])(?:adr|rfc|plan|spec|proposal|design|decision|roadmap|todo|blog|post|report|audit|notes|task|memor|draft|versioned|version)|\d{4}-\d{2}",
 );
-pattern!(
-    PAST_LINE,
-    r"(?i)\b(?:removed?|deprecated|no longer|was|were|previously|renamed|legacy|formerly|former|replaced?s?|older|old|used to|gone|dropped|originally|obsolete|history|historical(?:ly)?|ported|changed from|changed to|upstream|inspired|copied|taken from)\b|\d+\.\d+\.\d+"
+static PAST_LINE: LazyPattern = LazyPattern::new(
+    r"(?i)\b(?:removed?|deprecated|no longer|was|were|previously|renamed|legacy|formerly|former|replaced?s?|older|old|used to|gone|dropped|originally|obsolete|history|historical(?:ly)?|ported|changed from|changed to|upstream|inspired|copied|taken from)\b|\d+\.\d+\.\d+",
 );
 
-impl ImpactRule for RemovedButMentioned {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
+/// Finds the texts that still mention a removed name.
+pub(super) fn find(ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    let removed = removed(ground, names)?;
+    if removed.is_empty() {
+        return Ok(Vec::new());
     }
-
-    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
-        let removed = removed(ground, names)?;
-        if removed.is_empty() {
-            return Ok(Vec::new());
-        }
-        if removed.len() > MOST {
-            ground.note(format!(
-                "whether texts still tell of {} removed names was not asked: there are too many",
-                removed.len()
-            ));
-            return Ok(Vec::new());
-        }
-        let mut mentions = mentions(ground, &removed)?;
-        let mut effects = Vec::new();
-        for (name, (file, lines)) in removed {
-            let Some(elsewhere) = mentions.remove(&name).filter(|found| !found.is_empty()) else { continue };
-            let more =
-                if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
-            effects.push(RemoteEffect {
-                file,
-                side: DiffSide::Old,
-                lines: Some(lines),
-                title: Some(format!("`{name}` is removed here and still described elsewhere")),
-                detail: format!("No code has `{name}` any more, but {}{more} still tells of it.", elsewhere[0].path),
-                severity: None,
-                elsewhere,
-            });
-        }
-        Ok(effects)
+    if removed.len() > MOST {
+        ground.note(format!(
+            "whether texts still tell of {} removed names was not asked: there are too many",
+            removed.len()
+        ));
+        return Ok(Vec::new());
     }
+    let mut mentions = mentions(ground, &removed)?;
+    let mut effects = Vec::new();
+    for (name, (file, lines)) in removed {
+        let Some(elsewhere) = mentions.remove(&name).filter(|found| !found.is_empty()) else { continue };
+        let more =
+            if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
+        effects.push(RemoteEffect {
+            file,
+            side: DiffSide::Old,
+            lines: Some(lines),
+            title: Some(format!("`{name}` is removed here and still described elsewhere")),
+            detail: format!("No code has `{name}` any more, but {}{more} still tells of it.", elsewhere[0].path),
+            severity: None,
+            elsewhere,
+        });
+    }
+    Ok(effects)
 }
 
 /// Returns the names that the change removes and does not write again, with their places.
@@ -119,7 +100,7 @@ fn removed(
         let Some(text) = ground.read(DiffSide::Old, path)? else { continue };
         let touched = ChangedLineIndex::of(file, DiffSide::Old);
         for (number, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
-            for pattern in [&SETTING, &FLAG].into_iter().filter_map(|pattern| pattern.as_ref()) {
+            for pattern in [&SETTING, &FLAG].into_iter().filter_map(LazyPattern::regex) {
                 let names = pattern.captures_iter(line).filter_map(|groups| Some(groups.get(1)?.as_str().to_owned()));
                 for name in names.filter(|name| name.len() >= 8) {
                     found.entry(name).or_insert((at, LineRange::line(number)));
@@ -235,7 +216,7 @@ impl MentionKind {
             return Self::Code;
         }
         let text = path.display_name();
-        let is_past = PAST_FILE.as_ref().is_none_or(|pattern| pattern.is_match(&text));
+        let is_past = PAST_FILE.regex().is_none_or(|pattern| pattern.is_match(&text));
         if is_past || is_excluded(path) { Self::Past } else { Self::Prose }
     }
 }
@@ -247,7 +228,7 @@ fn is_comment(line: &str) -> bool {
 }
 
 fn is_history(line: &str) -> bool {
-    PAST_LINE.as_ref().is_none_or(|pattern| pattern.is_match(line))
+    PAST_LINE.regex().is_none_or(|pattern| pattern.is_match(line))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Effects of a change beyond the files it touches: outdated callers, uses of removed names, translations that differ.
 //!
-//! Main type: the trait [`ImpactRule`]; an impact rule is a file here and a line in [`IMPACTS`]. Each of its claims is anchored at the change
+//! Main type: [`ImpactRule`]; an impact rule is a file here and a line in [`IMPACTS`]. Each of its claims is anchored at the change
 //! and names the other place as a related one. The names that a change is about are searched first, in one pass, and only files that have
 //! one are parsed (`search`). Extracting definitions and uses belongs in `syntax`; matching within one text belongs in the packs.
 
@@ -34,26 +34,25 @@ use context::ImpactContext;
 use search::ChangedNames;
 
 /// Every impact rule. The order is that of claims.
-const IMPACTS: &[&dyn ImpactRule] = &[
-    &callers::CallersNotUpdated,
-    &removed::RemovedButUsed,
-    &implementors::ImplementorsNotUpdated,
-    &mentioned::RemovedButMentioned,
-    &translated::TranslationPlaceholder,
+const IMPACTS: &[ImpactRule] = &[
+    ImpactRule { info: &callers::INFO, find: callers::find },
+    ImpactRule { info: &removed::INFO, find: removed::find },
+    ImpactRule { info: &implementors::INFO, find: implementors::find },
+    ImpactRule { info: &mentioned::INFO, find: mentioned::find },
+    ImpactRule { info: &translated::INFO, find: translated::find },
 ];
 
 /// A rule about effects of a change on places it does not touch.
-trait ImpactRule: Sync {
+struct ImpactRule {
     /// Its name and description.
-    fn info(&self) -> &'static CheckInfo;
-
+    info: &'static CheckInfo,
     /// Finds the effects of the change.
-    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason>;
+    find: fn(&ImpactContext<'_>, &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason>,
 }
 
 /// The names and descriptions of the rules.
 pub(super) fn infos() -> impl Iterator<Item = &'static CheckInfo> {
-    IMPACTS.iter().map(|impact| impact.info())
+    IMPACTS.iter().map(|impact| impact.info)
 }
 
 /// Maximum number of claims of one rule.
@@ -67,7 +66,7 @@ pub(super) fn read_ahead(
     read: &AtomicUsize,
 ) -> Result<(), CancelReason> {
     let is_asked =
-        sides.change.new_at != WorkspaceAt::PatchOnly && IMPACTS.iter().any(|impact| !is_off(impact.info().name));
+        sides.change.new_at != WorkspaceAt::PatchOnly && IMPACTS.iter().any(|impact| !is_off(impact.info.name));
     if is_asked { prefetch::read_ahead(sides, at, read) } else { Ok(()) }
 }
 
@@ -84,9 +83,9 @@ pub(super) fn claims(
     let ground = ImpactContext::new(*sides, memory);
     let names = ChangedNames::new(&ground);
     let mut claims = Vec::new();
-    for impact in IMPACTS.iter().filter(|impact| !is_off(impact.info().name)) {
-        let info = impact.info().to_rule_info();
-        let found = impact.find(&ground, &names)?;
+    for impact in IMPACTS.iter().filter(|impact| !is_off(impact.info.name)) {
+        let info = impact.info.to_rule_info();
+        let found = (impact.find)(&ground, &names)?;
         if found.len() > MOST_ALIKE {
             let more = found.len() - MOST_ALIKE;
             ground.note(format!("{} has {more} more findings, which are not listed one by one", info.name));

@@ -8,7 +8,7 @@ use super::super::sides::BothSides;
 use super::super::target::read_text;
 use crate::domain::change::{FileChange, FileStatus, HunkSpan};
 use crate::domain::place::DiffSide;
-use crate::domain::text::FileText;
+use crate::domain::text::{FileText, LazyPattern};
 use crate::sys::cancel::CancelReason;
 
 /// Number of changed files above which only those are parsed whose changed lines may be definitions.
@@ -31,13 +31,13 @@ static BEGINS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Lines that look like the head of a function but are not.
-static STEPS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:\}\s*)?(?:if|else|for|while|switch|catch|match|return|with|synchronized|throw|await|assert\w*|expect)\b").ok()
-});
+static STEPS: LazyPattern = LazyPattern::new(
+    r"^\s*(?:\}\s*)?(?:if|else|for|while|switch|catch|match|return|with|synchronized|throw|await|assert\w*|expect)\b",
+);
 
 /// Lines whose members are listed one by one below them.
-static LISTS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\b(?:enum|trait|interface|const|type|class|struct|impl)\b|\(\s*$|\([^)]*,\s*$").ok());
+static LISTS: LazyPattern =
+    LazyPattern::new(r"\b(?:enum|trait|interface|const|type|class|struct|impl)\b|\(\s*$|\([^)]*,\s*$");
 
 /// Checks whether the definitions of a file are needed on both sides.
 pub(super) fn is_analyzed(sides: &BothSides<'_>, file: &FileChange) -> Result<bool, CancelReason> {
@@ -61,7 +61,7 @@ fn any_side(sides: &BothSides<'_>, file: &FileChange) -> Result<bool, CancelReas
 
 /// Checks whether one of the changed lines of a side begins a definition, or is in a list of parameters or members.
 fn may_define(file: &FileChange, side: DiffSide, text: &FileText) -> bool {
-    let (Some(begins), Some(lists), Some(steps)) = (BEGINS.as_ref(), LISTS.as_ref(), STEPS.as_ref()) else {
+    let (Some(begins), Some(lists), Some(steps)) = (BEGINS.as_ref(), LISTS.regex(), STEPS.regex()) else {
         return true;
     };
     let mut seen = 0;

@@ -1,10 +1,9 @@
-//! Removed definitions that are still used. Main type: [`RemovedButUsed`].
+//! Removed definitions that are still used. Main function: [`find`].
 
 use std::collections::BTreeMap;
 
 use super::super::checks::CheckInfo;
 use super::super::target::{ChangedLineIndex, is_test_path, word_positions};
-use super::ImpactRule;
 use super::changed::{DefinitionSite, RemovedModule, Visibility, exports};
 use super::claims::{AffectedPlace, RemoteEffect, with_count};
 use super::context::ImpactContext;
@@ -26,9 +25,7 @@ const JVM_GLOBS: [&str; 3] = ["*.kt", "*.scala", "*.groovy"];
 /// Maximum number of lines that are searched for such a type.
 const MOST_JVM_LINES: usize = 100;
 
-pub(super) struct RemovedButUsed;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "impact/removed-but-used",
     title: "Removed definition is still used elsewhere",
     message: "That place fails when it is built or first run. Change it in the same change, or keep the old name for now.",
@@ -37,46 +34,41 @@ static INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-impl ImpactRule for RemovedButUsed {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
+/// Finds the uses that the change left behind.
+pub(super) fn find(ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    let mut effects = Vec::new();
+    let changed = names.changed()?;
+    for module in &changed.modules {
+        ground.sides.cancel.check()?;
+        effects.extend(importers(ground, names, module)?);
     }
-
-    fn find(&self, ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
-        let mut effects = Vec::new();
-        let changed = names.changed()?;
-        for module in &changed.modules {
-            ground.sides.cancel.check()?;
-            effects.extend(importers(ground, names, module)?);
+    for gone in &changed.gone {
+        ground.sides.cancel.check()?;
+        let home = &gone.home;
+        // The import of a removed file is reported once.
+        if changed.modules.iter().any(|module| module.path == home.path) || !is_unprovided(ground, names, home)? {
+            continue;
         }
-        for gone in &changed.gone {
-            ground.sides.cancel.check()?;
-            let home = &gone.home;
-            // The import of a removed file is reported once.
-            if changed.modules.iter().any(|module| module.path == home.path) || !is_unprovided(ground, names, home)? {
-                continue;
-            }
-            let left = remaining_uses(ground, names, home)?;
-            if left.is_empty()
-                || is_rewritten(ground, home)
-                || may_be_dependency(ground, home)
-                || is_jvm_type(ground, home)?
-            {
-                continue;
-            }
-            let only_tests = left.keys().all(is_test_path);
-            effects.push(RemoteEffect {
-                file: home.file,
-                side: DiffSide::Old,
-                lines: Some(home.lines),
-                title: Some(format!("`{}` is removed here and still used elsewhere", home.name)),
-                detail: with_count(&left, std::vec::Vec::len, "still use", "still uses", &home.name),
-                severity: only_tests.then_some(Severity::Medium),
-                elsewhere: elsewhere(&left, &home.name),
-            });
+        let left = remaining_uses(ground, names, home)?;
+        if left.is_empty()
+            || is_rewritten(ground, home)
+            || may_be_dependency(ground, home)
+            || is_jvm_type(ground, home)?
+        {
+            continue;
         }
-        Ok(effects)
+        let only_tests = left.keys().all(is_test_path);
+        effects.push(RemoteEffect {
+            file: home.file,
+            side: DiffSide::Old,
+            lines: Some(home.lines),
+            title: Some(format!("`{}` is removed here and still used elsewhere", home.name)),
+            detail: with_count(&left, std::vec::Vec::len, "still use", "still uses", &home.name),
+            severity: only_tests.then_some(Severity::Medium),
+            elsewhere: elsewhere(&left, &home.name),
+        });
     }
+    Ok(effects)
 }
 
 /// Checks whether the change writes the name again somewhere in C or C++, where templates and macros can replace a function declaration.

@@ -1,4 +1,4 @@
-//! Authorization checks that a change removes from code that it leaves. Main type: [`AuthorizationRemoved`].
+//! Authorization checks that a change removes from code that it leaves. Main function: [`find`].
 //!
 //! Both sides of a file are parsed, functions are paired by name (`pair`), and each pair is compared (`statements`); decorators and annotations
 //! are compared as lines (`attributes`). A check that the change moved is not lost: [`pair::ChangedText`] holds the lines added in all files.
@@ -9,19 +9,17 @@ mod pair;
 mod statements;
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use regex::Regex;
-
 use super::super::sides::BothSides;
-use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_markup, is_test_path, read_text};
+use super::super::target::{ChangedLineIndex, RuleMatch, is_markup, is_test_path, read_text};
 use super::super::threads::for_each_file;
-use super::{Check, CheckInfo, CheckNotes};
+use super::{CheckInfo, CheckNotes};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, HunkSpan};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::DiffSide;
-use crate::domain::text::FileText;
+use crate::domain::text::{FileText, LazyPattern};
 use crate::syntax::{Grammar, OtherVersion, ParseFailure, ParseLimits, TreeCache};
 use crate::sys::cancel::CancelReason;
 use crate::workspace::Workspace;
@@ -43,9 +41,7 @@ const SMALL: u64 = 30;
 const FEW: usize = 3;
 
 /// The check for removed authorization.
-pub(super) struct AuthorizationRemoved;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "general/authorisation-removed",
     title: "Authorization check removed, but the guarded code remains",
     message: "Unless something before it turns them away, whoever reaches this code can now do what it does. Bring the check back, or name in the \
@@ -55,57 +51,45 @@ static INFO: CheckInfo = CheckInfo {
     cwe: Some("CWE-862"),
 };
 
-impl Check for AuthorizationRemoved {
-    fn info(&self) -> &CheckInfo {
-        &INFO
+/// Finds the checks that the change removed.
+pub(super) fn find(sides: &BothSides<'_>, memory: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    let files = &sides.change.files;
+    let ask = |at: usize| files.get(at).map(|file| if sides.asks(at) { candidate(sides, file) } else { Ok(None) });
+    let candidates = for_each_file(files.len(), ask);
+    let candidates = candidates.into_iter().flatten().flatten().collect::<Result<Vec<_>, _>>()?;
+    if candidates.iter().all(Option::is_none) {
+        return Ok(Vec::new());
     }
-
-    fn find(&self, _: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        Vec::new()
+    let around = read_added(sides)?;
+    let found = for_each_file(files.len(), |at| {
+        let (Some(file), Some(Some(both))) = (files.get(at), candidates.get(at)) else { return Ok(Vec::new()) };
+        hits(sides, memory, file, both, &around)
+    });
+    let mut all = Vec::new();
+    for (at, of_file) in found.into_iter().enumerate().filter_map(|(at, of_file)| Some((at, of_file?))) {
+        all.extend(of_file?.into_iter().map(|hit| (at, hit)));
     }
-
-    fn lost(&self, sides: &BothSides<'_>, memory: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
-        let files = &sides.change.files;
-        let ask = |at: usize| files.get(at).map(|file| if sides.asks(at) { candidate(sides, file) } else { Ok(None) });
-        let candidates = for_each_file(files.len(), ask);
-        let candidates = candidates.into_iter().flatten().flatten().collect::<Result<Vec<_>, _>>()?;
-        if candidates.iter().all(Option::is_none) {
-            return Ok(Vec::new());
-        }
-        let around = read_added(sides)?;
-        let found = for_each_file(files.len(), |at| {
-            let (Some(file), Some(Some(both))) = (files.get(at), candidates.get(at)) else { return Ok(Vec::new()) };
-            hits(sides, memory, file, both, &around)
-        });
-        let mut all = Vec::new();
-        for (at, of_file) in found.into_iter().enumerate().filter_map(|(at, of_file)| Some((at, of_file?))) {
-            all.extend(of_file?.into_iter().map(|hit| (at, hit)));
-        }
-        // A loss repeated in many places is intentional: it is reported once, with the number of places.
-        if let (count, Some((_, hit))) = (all.len(), all.first_mut())
-            && count > MOST_ALIKE
-        {
-            let detail = hit.detail.take().unwrap_or_default();
-            hit.detail = Some(format!("{detail} The change does the same in {} other places.", count - 1));
-            all.truncate(1);
-        }
-        if !all.is_empty() && is_intentional(sides.change) {
-            for (_, hit) in &mut all {
-                hit.is_hint = true;
-            }
-        }
-        Ok(all)
+    // A loss repeated in many places is intentional: it is reported once, with the number of places.
+    if let (count, Some((_, hit))) = (all.len(), all.first_mut())
+        && count > MOST_ALIKE
+    {
+        let detail = hit.detail.take().unwrap_or_default();
+        hit.detail = Some(format!("{detail} The change does the same in {} other places.", count - 1));
+        all.truncate(1);
     }
+    if !all.is_empty() && is_intentional(sides.change) {
+        for (_, hit) in &mut all {
+            hit.is_hint = true;
+        }
+    }
+    Ok(all)
 }
 
 /// Words of which one must have become rarer somewhere before a file is worth parsing. All are ASCII: with the letters of all languages the
 /// pattern takes ten times as long to compile.
-static SIGNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i-u)auth|permi|require|csrf|useguards|secured|role|admin|staff|superuser|owner|access|denied|denyall|forbidden|\bcan_|hmac\.|signature|logged_?in|login|current_?user|req(?:uest)?\.user|allowed|\b40[13]\b|token|sensitive_",
-    )
-    .ok()
-});
+static SIGNS: LazyPattern = LazyPattern::new(
+    r"(?i-u)auth|permi|require|csrf|useguards|secured|role|admin|staff|superuser|owner|access|denied|denyall|forbidden|\bcan_|hmac\.|signature|logged_?in|login|current_?user|req(?:uest)?\.user|allowed|\b40[13]\b|token|sensitive_",
+);
 
 /// Checks whether removals are probably intentional: the change is a rewrite, or a commit message says so.
 fn is_intentional(change: &ChangeSet) -> bool {
@@ -113,16 +97,13 @@ fn is_intentional(change: &ChangeSet) -> bool {
 }
 
 /// Words with which a commit message says that something is removed or allowed.
-static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i-u)\b(?:remov(?:e[sd]?|ing)|drop(?:s|ped)?|non-?fatal|ignor(?:e[sd]?|ing)|allow(?:s|ed|ing)?|optional|no longer|un(?:needed|necessary|used)|redundant|simplif\w+|clean(?:s|ed)? ?up|refactor\w*|revert\w*|disabl(?:e[sd]?|ing)|relax\w*|skip\w*|useless|obsolete|dead code|double[ -](?:free|close)|use[ -]after[ -]free|already (?:freed|closed|released))\b",
-    )
-    .ok()
-});
+static ANNOUNCED: LazyPattern = LazyPattern::new(
+    r"(?i-u)\b(?:remov(?:e[sd]?|ing)|drop(?:s|ped)?|non-?fatal|ignor(?:e[sd]?|ing)|allow(?:s|ed|ing)?|optional|no longer|un(?:needed|necessary|used)|redundant|simplif\w+|clean(?:s|ed)? ?up|refactor\w*|revert\w*|disabl(?:e[sd]?|ing)|relax\w*|skip\w*|useless|obsolete|dead code|double[ -](?:free|close)|use[ -]after[ -]free|already (?:freed|closed|released))\b",
+);
 
 /// Checks whether a commit message of the change announces a removal: then a removed guard is probably intentional.
 fn is_announced(change: &ChangeSet) -> bool {
-    let says = |text: &str| ANNOUNCED.as_ref().is_some_and(|pattern| pattern.is_match(text));
+    let says = |text: &str| ANNOUNCED.is_in(text);
     change.commits.iter().any(|commit| says(&commit.subject) || says(&commit.body))
 }
 
@@ -194,7 +175,7 @@ fn read(tree: &dyn Workspace, file: &FileChange, side: DiffSide) -> Result<Optio
 fn has_fewer_signs(file: &FileChange, old: &FileText, new: &FileText) -> bool {
     let count = |text: &FileText, span: HunkSpan| -> usize {
         let lines = span.range().map(|lines| text.lines(lines).map(|(_, line)| line).collect::<Vec<_>>());
-        lines.map_or(0, |lines| SIGNS.as_ref().map_or(0, |signs| signs.find_iter(&lines.join("\n")).count()))
+        lines.map_or(0, |lines| SIGNS.regex().map_or(0, |signs| signs.find_iter(&lines.join("\n")).count()))
     };
     file.runs().filter(|run| run.old.count > 0).any(|run| count(old, run.old) > count(new, run.new))
 }

@@ -1,25 +1,16 @@
 //! Removed statements that asked for permissions, and whose context remains. Main function: [`find_removed_checks`].
 
-use std::sync::LazyLock;
-
 use regex::Regex;
 
 use super::code::{FunctionCode, is_call, is_if};
 use super::pair::{FunctionPair, LostCheck};
+use crate::domain::text::LazyPattern;
 
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
-}
-
-pattern!(
-    DENIES,
-    r"(?i)forbidden|unauthori[sz]ed|permission_?denied|access_?denied|not_?allowed|not_?authori[sz]ed|\b40[13]\b|no_?access|invalid_?token|login_?required"
+static DENIES: LazyPattern = LazyPattern::new(
+    r"(?i)forbidden|unauthori[sz]ed|permission_?denied|access_?denied|not_?allowed|not_?authori[sz]ed|\b40[13]\b|no_?access|invalid_?token|login_?required",
 );
-pattern!(
-    AUTHORISES,
-    r"(?i)\b\w*(?:authori[sz]\w*|authenticat\w*|permi(?:ssion|tted)\w*|isAdmin|is_admin|is_staff|is_superuser|is_owner|isOwner|has_?role|has_perm\w*|hasAccess|canAccess|can_\w+|checkAccess|csrf\w*|hmac\.\w+|signature\w*|logged_?in|currentUser|req \. user|request \. user)\b"
+static AUTHORISES: LazyPattern = LazyPattern::new(
+    r"(?i)\b\w*(?:authori[sz]\w*|authenticat\w*|permi(?:ssion|tted)\w*|isAdmin|is_admin|is_staff|is_superuser|is_owner|isOwner|has_?role|has_perm\w*|hasAccess|canAccess|can_\w+|checkAccess|csrf\w*|hmac\.\w+|signature\w*|logged_?in|currentUser|req \. user|request \. user)\b",
 );
 
 /// Finds the removed statements that turned callers away.
@@ -53,10 +44,6 @@ fn call_of(code: &FunctionCode<'_>, statement: usize) -> Option<usize> {
     None
 }
 
-fn is(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
-    pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
-}
-
 /// Unauthorized callers were rejected here.
 fn authorisation(pair: &FunctionPair<'_>, node: usize) -> Option<LostCheck> {
     let (old, new) = (pair.old, pair.new);
@@ -73,8 +60,8 @@ fn authorisation(pair: &FunctionPair<'_>, node: usize) -> Option<LostCheck> {
         let branch = old.nodes.child(guard, "consequence")?;
         let leaves = old.statements(branch).last().is_some_and(|last| old.exits_block(*last));
         if !leaves
-            || !is(&AUTHORISES, &condition)
-            || !(is(&DENIES, &old.normalized_text(branch)) || is(&DENIES, &condition))
+            || !AUTHORISES.is_in(&condition)
+            || !(DENIES.is_in(&old.normalized_text(branch)) || DENIES.is_in(&condition))
         {
             return None;
         }
@@ -88,7 +75,7 @@ fn authorisation(pair: &FunctionPair<'_>, node: usize) -> Option<LostCheck> {
         said
     };
     let still = new.count_statements(pair.head_function());
-    let fresh = pair.fresh.iter().any(|line| is(&AUTHORISES, line) || is(&DENIES, line));
+    let fresh = pair.fresh.iter().any(|line| AUTHORISES.is_in(line) || DENIES.is_in(line));
     if fresh || still.keys().any(|other| *other == asked) || pair.around.adds(&asked) {
         return None;
     }

@@ -4,11 +4,9 @@
 //! present if one of those ways may produce it: only letters and digits are compared.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use crate::document::DocumentLinks;
+use crate::domain::text::LazyPattern;
 
 /// Markup that tools other than Markdown expand or generate.
 const FOREIGN: &[&str] = &[
@@ -30,17 +28,15 @@ const FOREIGN: &[&str] = &[
 const ALWAYS: &[&str] = &["top", "readme", "readmeovfile", "start", "content", "main", "toc", "tableofcontents"];
 
 /// Something that looks like a heading, even in code: indented under a tab or an admonition of a site it is one.
-static LOOKS_LIKE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^[\s>*+-]*#{1,6}[ \t]*(\S.*)$").ok());
+static LOOKS_LIKE: LazyPattern = LazyPattern::new(r"(?m)^[\s>*+-]*#{1,6}[ \t]*(\S.*)$");
 /// Explicit anchors.
-static WRITTEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?i)\b(?:id|name)\s*=\s*["']?([^"'\s>]+)|\{[^{}\n]*#([^\s{}]+)[^{}\n]*\}|(?m:^\(([^()\s]+)\)=\s*$)"#)
-        .ok()
-});
+static WRITTEN: LazyPattern = LazyPattern::new(
+    r#"(?i)\b(?:id|name)\s*=\s*["']?([^"'\s>]+)|\{[^{}\n]*#([^\s{}]+)[^{}\n]*\}|(?m:^\(([^()\s]+)\)=\s*$)"#,
+);
 /// Headings in HTML.
-static IN_HTML: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?is)<(?:h[1-6]|summary|dt)\b[^>]*>(.*?)</").ok());
+static IN_HTML: LazyPattern = LazyPattern::new(r"(?is)<(?:h[1-6]|summary|dt)\b[^>]*>(.*?)</");
 /// Components of a site, which may expand to anything.
-static COMPONENT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^\s*<[A-Z]\w*[\s/>]").ok());
+static COMPONENT: LazyPattern = LazyPattern::new(r"(?m)^\s*<[A-Z]\w*[\s/>]");
 
 /// The anchors of a file, folded.
 #[derive(Debug)]
@@ -51,7 +47,7 @@ pub(super) struct HeadingAnchors {
 impl HeadingAnchors {
     /// Collects the anchors of a text; `None` if it contains unknown constructs.
     pub(super) fn of(text: &str) -> Option<Self> {
-        if FOREIGN.iter().any(|mark| text.contains(mark)) || COMPONENT.as_ref()?.is_match(text) {
+        if FOREIGN.iter().any(|mark| text.contains(mark)) || COMPONENT.regex()?.is_match(text) {
             return None;
         }
         let mut anchors = HashSet::new();
@@ -67,9 +63,9 @@ impl HeadingAnchors {
             anchors.insert(all);
         };
         DocumentLinks::of(text).headings.iter().for_each(|heading| add(heading));
-        LOOKS_LIKE.as_ref()?.captures_iter(text).filter_map(|found| found.get(1)).for_each(|one| add(one.as_str()));
-        IN_HTML.as_ref()?.captures_iter(text).filter_map(|found| found.get(1)).for_each(|one| add(one.as_str()));
-        for found in WRITTEN.as_ref()?.captures_iter(text) {
+        LOOKS_LIKE.regex()?.captures_iter(text).filter_map(|found| found.get(1)).for_each(|one| add(one.as_str()));
+        IN_HTML.regex()?.captures_iter(text).filter_map(|found| found.get(1)).for_each(|one| add(one.as_str()));
+        for found in WRITTEN.regex()?.captures_iter(text) {
             found.iter().skip(1).flatten().for_each(|one| add(one.as_str()));
         }
         Some(Self { anchors })

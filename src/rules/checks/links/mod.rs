@@ -1,4 +1,4 @@
-//! Dead links in Markdown files: no such file, or no such heading. Main type: [`DeadLinkCheck`].
+//! Dead links in Markdown files: no such file, or no such heading. Main function: [`find`].
 //!
 //! Resolving a path in the tree belongs in `target`, link targets inside a file in `headings`. Sites built from Markdown have conventions
 //! of their own; whether a file follows plain Markdown is inferred from its other links. Links from untouched files to what a change
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::super::sides::BothSides;
-use super::super::target::{ChangedLineIndex, RuleMatch, RuleTarget, is_test_path, read_text};
-use super::{Check, CheckInfo, CheckNotes};
+use super::super::target::{ChangedLineIndex, RuleMatch, is_test_path, read_text};
+use super::{CheckInfo, CheckNotes};
 use crate::document::{DocumentLink, DocumentLinks};
 use crate::domain::change::{FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
@@ -24,9 +24,7 @@ use crate::workspace::Workspace;
 use headings::HeadingAnchors;
 use target::{FileIndex, LinkDestination, PathEntry};
 
-pub(super) struct DeadLinkCheck;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "general/link-leads-nowhere",
     title: "Dead link",
     message: "Whoever follows it finds nothing. Correct the destination, or add what it leads to in the same change.",
@@ -44,42 +42,33 @@ const MOST_OF_A_FILE: usize = 3;
 /// Maximum number of them that are named.
 const MOST_LISTED: usize = 5;
 
-impl Check for DeadLinkCheck {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
+/// Finds the dead links that the change added.
+pub(super) fn find(sides: &BothSides<'_>, _: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
+    let mut dead = Vec::new();
+    // A patch shows parts of its tree only; a missing file may exist.
+    if sides.change.new_at == WorkspaceAt::PatchOnly {
+        return Ok(Vec::new());
     }
-
-    fn find(&self, _: &RuleTarget<'_>) -> Vec<RuleMatch> {
-        Vec::new()
-    }
-
-    fn gained(&self, sides: &BothSides<'_>, _: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
-        let mut dead = Vec::new();
-        // A patch shows parts of its tree only; a missing file may exist.
-        if sides.change.new_at == WorkspaceAt::PatchOnly {
-            return Ok(Vec::new());
+    let mut asked: Option<LinkChecker<'_>> = None;
+    for (at, file) in sides.files() {
+        sides.cancel.check()?;
+        if !may_gain(file) {
+            continue;
         }
-        let mut asked: Option<LinkChecker<'_>> = None;
-        for (at, file) in sides.files() {
-            sides.cancel.check()?;
-            if !may_gain(file) {
-                continue;
-            }
-            let Some(text) = read(sides.new, &file.path)? else { continue };
-            let touched = ChangedLineIndex::of(file, DiffSide::New);
-            let is_new_link = |line: &str| ["](", "]:", "src=", "href="].iter().any(|mark| line.contains(mark));
-            if !text.all_lines().any(|(number, line)| touched.covers(number) && is_new_link(line)) {
-                continue;
-            }
-            if asked.is_none() {
-                asked = LinkChecker::of(sides)?;
-            }
-            let Some(asked) = &mut asked else { return Ok(Vec::new()) };
-            let found = asked.file(file, &text, &touched)?;
-            dead.extend(found.into_iter().map(|link| DeadLink { file: at, ..link }));
+        let Some(text) = read(sides.new, &file.path)? else { continue };
+        let touched = ChangedLineIndex::of(file, DiffSide::New);
+        let is_new_link = |line: &str| ["](", "]:", "src=", "href="].iter().any(|mark| line.contains(mark));
+        if !text.all_lines().any(|(number, line)| touched.covers(number) && is_new_link(line)) {
+            continue;
         }
-        Ok(select_reported(dead))
+        if asked.is_none() {
+            asked = LinkChecker::of(sides)?;
+        }
+        let Some(asked) = &mut asked else { return Ok(Vec::new()) };
+        let found = asked.file(file, &text, &touched)?;
+        dead.extend(found.into_iter().map(|link| DeadLink { file: at, ..link }));
     }
+    Ok(select_reported(dead))
 }
 
 /// Checks whether the change may have added links that are resolved from the file's own place.

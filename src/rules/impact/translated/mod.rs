@@ -1,4 +1,4 @@
-//! Translations whose placeholders differ from those of their source. Main type: [`TranslationPlaceholder`].
+//! Translations whose placeholders differ from those of their source. Main function: [`find`].
 //!
 //! Source and translation are in the same file (gettext, Qt), or in two files whose paths differ by the name of a language (`home`).
 //! Parsing belongs in `object`, `plain` and `pairs`, placeholders in `marks`. Strings that the change does not touch are not reported,
@@ -15,7 +15,6 @@ use std::rc::Rc;
 
 use super::super::checks::CheckInfo;
 use super::super::target::{ChangedLineIndex, is_test_path};
-use super::ImpactRule;
 use super::claims::{AffectedPlace, RemoteEffect};
 use super::context::ImpactContext;
 use super::search::ChangedNames;
@@ -27,9 +26,7 @@ use crate::sys::cancel::CancelReason;
 use format::TranslationFormat;
 use placeholders::{PlaceholderDialect, PlaceholderFault, has_placeholder, placeholder_faults};
 
-pub(super) struct TranslationPlaceholder;
-
-static INFO: CheckInfo = CheckInfo {
+pub(super) const INFO: CheckInfo = CheckInfo {
     name: "impact/translation-placeholder",
     title: "Translation placeholders differ from the source",
     message: "What the program fills in is missing there, or its readers see the placeholder itself; some formatters fail instead. Write \
@@ -62,23 +59,18 @@ struct WrongTranslation {
 /// The place of a source and the errors of its translation; the same in several languages is reported once.
 type FaultyString = (RepoPath, u32, Vec<PlaceholderFault>);
 
-impl ImpactRule for TranslationPlaceholder {
-    fn info(&self) -> &'static CheckInfo {
-        &INFO
-    }
-
-    fn find(&self, ground: &ImpactContext<'_>, _: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
-        let mut search = TranslationSearch { ground, sources: HashMap::new(), cases: BTreeMap::new() };
-        for (at, file) in ground.sides.files() {
-            ground.sides.cancel.check()?;
-            if file.status != FileStatus::Deleted && file.without_text().is_none() && !is_test_path(&file.path) {
-                search.file(at, file)?;
-            }
+/// Finds the translations that differ.
+pub(super) fn find(ground: &ImpactContext<'_>, _: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
+    let mut search = TranslationSearch { ground, sources: HashMap::new(), cases: BTreeMap::new() };
+    for (at, file) in ground.sides.files() {
+        ground.sides.cancel.check()?;
+        if file.status != FileStatus::Deleted && file.without_text().is_none() && !is_test_path(&file.path) {
+            search.file(at, file)?;
         }
-        let mut cases: Vec<(FaultyString, Vec<WrongTranslation>)> = search.cases.into_iter().collect();
-        cases.sort_by_key(|(_, wrong)| wrong.first().map(|first| (first.file, first.lines.start())));
-        Ok(cases.into_iter().filter_map(|(case, wrong)| effect(ground, &case, &wrong)).collect())
     }
+    let mut cases: Vec<(FaultyString, Vec<WrongTranslation>)> = search.cases.into_iter().collect();
+    cases.sort_by_key(|(_, wrong)| wrong.first().map(|first| (first.file, first.lines.start())));
+    Ok(cases.into_iter().filter_map(|(case, wrong)| effect(ground, &case, &wrong)).collect())
 }
 
 /// The strings of a source file by key path.

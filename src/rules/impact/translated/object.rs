@@ -2,28 +2,22 @@
 //!
 //! A lenient parser: it accepts comments, unquoted keys, trailing commas, and values that are code.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::KeyedString;
+use crate::domain::text::LazyPattern;
 
 /// Maximum depth of a string.
 const DEEPEST: usize = 16;
 
-static BEGINS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"(?m)^[ \t]*(?:(?:export[ \t]+)?(?:const|let|var)[ \t]+\w+[^=\n{]*=|export[ \t]+default|module\.exports[ \t]*=)[ \t]*\{",
-    )
-    .ok()
-});
+static BEGINS: LazyPattern = LazyPattern::new(
+    r"(?m)^[ \t]*(?:(?:export[ \t]+)?(?:const|let|var)[ \t]+\w+[^=\n{]*=|export[ \t]+default|module\.exports[ \t]*=)[ \t]*\{",
+);
 
 /// Returns every string of the file with its key path.
 pub(super) fn parse_object(text: &str, is_module: bool) -> Vec<KeyedString> {
     let mut found = Vec::new();
     if is_module {
         let mut end = 0;
-        for begin in BEGINS.iter().flat_map(|pattern| pattern.find_iter(text)) {
+        for begin in BEGINS.regex().into_iter().flat_map(|pattern| pattern.find_iter(text)) {
             if begin.end() > end {
                 let at = begin.end() - 1;
                 let line = 1 + text[..at].matches('\n').count();

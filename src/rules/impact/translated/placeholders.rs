@@ -3,9 +3,8 @@
 //! Messages that choose between strings (ICU's `{n, plural, …}`) are skipped: comparing names does not show what they need.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
-use regex::Regex;
+use crate::domain::text::LazyPattern;
 
 /// The placeholder syntax of the program that shows the string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,22 +96,19 @@ pub(super) fn has_placeholder(text: &str) -> bool {
     text.contains(['{', '}', '%', '｛', '｝', '％'])
 }
 
-static BRACES: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\{\{\{?([^{}]{1,60})\}\}\}?|\{([^{}]{1,60})\}").ok());
-static PYTHON: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"%\(([^()]{1,60})\)[#0\- +]*[\d.]*[a-zA-Z]").ok());
-static QT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"%L?(n\b|[1-9][0-9]?)").ok());
-static PRINTF: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"%(?:%|(?:([1-9][0-9]?)\$)?[#0\-+' I]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|q|j|z|t|L)?([diouxXeEfFgGaAcspn]|<PRI\w+>))").ok()
-});
+static BRACES: LazyPattern = LazyPattern::new(r"\{\{\{?([^{}]{1,60})\}\}\}?|\{([^{}]{1,60})\}");
+static PYTHON: LazyPattern = LazyPattern::new(r"%\(([^()]{1,60})\)[#0\- +]*[\d.]*[a-zA-Z]");
+static QT: LazyPattern = LazyPattern::new(r"%L?(n\b|[1-9][0-9]?)");
+static PRINTF: LazyPattern = LazyPattern::new(
+    r"%(?:%|(?:([1-9][0-9]?)\$)?[#0\-+' I]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|q|j|z|t|L)?([diouxXeEfFgGaAcspn]|<PRI\w+>))",
+);
 /// An ICU argument with branches: `{count, plural, …}`.
-static CHOOSING: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?:^|[^{])\{\s*[\w.]+\s*,|\{\s*\{?\s*[#/]|\{[%\[]").ok());
+static CHOOSING: LazyPattern = LazyPattern::new(r"(?:^|[^{])\{\s*[\w.]+\s*,|\{\s*\{?\s*[#/]|\{[%\[]");
 
 /// Returns the named placeholders.
 fn names(dialect: PlaceholderDialect, text: &str) -> BTreeSet<Placeholder> {
     let pattern = if dialect == PlaceholderDialect::Percent { &PYTHON } else { &BRACES };
-    let Some(pattern) = pattern.as_ref() else { return BTreeSet::new() };
+    let Some(pattern) = pattern.regex() else { return BTreeSet::new() };
     let mut marks = BTreeSet::new();
     for found in pattern.captures_iter(text) {
         let (shape, inner) = match (dialect, found.get(1), found.get(2)) {
@@ -136,7 +132,7 @@ fn names(dialect: PlaceholderDialect, text: &str) -> BTreeSet<Placeholder> {
 }
 
 fn is_choosing(text: &str) -> bool {
-    CHOOSING.as_ref().is_none_or(|pattern| pattern.is_match(text)) || text.contains("'{")
+    CHOOSING.regex().is_none_or(|pattern| pattern.is_match(text)) || text.contains("'{")
 }
 
 /// Checks whether it was probably intended as a placeholder: several words are prose.
@@ -207,7 +203,7 @@ fn is_broken(mark: &Placeholder, translation: &str) -> bool {
 fn arguments(text: &str) -> Option<BTreeMap<u32, char>> {
     let mut arguments = BTreeMap::new();
     let mut next = 1;
-    for found in PRINTF.as_ref()?.captures_iter(text) {
+    for found in PRINTF.regex()?.captures_iter(text) {
         let Some(kind) = found.get(4) else { continue };
         // A width that is an argument itself is rare enough to skip.
         if [2, 3].iter().any(|at| found.get(*at).is_some_and(|width| width.as_str() == "*")) {
@@ -261,7 +257,7 @@ fn in_order(sources: &[&str], translation: &str, plural: bool) -> Vec<Placeholde
 }
 
 fn number_faults(sources: &[&str], translation: &str, plural: bool) -> Vec<PlaceholderFault> {
-    let Some(pattern) = QT.as_ref() else { return Vec::new() };
+    let Some(pattern) = QT.regex() else { return Vec::new() };
     let marks = |text: &str| {
         let mut marks: BTreeMap<Placeholder, usize> = BTreeMap::new();
         for name in pattern.captures_iter(text).filter_map(|found| found.get(1)) {
