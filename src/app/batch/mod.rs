@@ -48,6 +48,8 @@ use crate::sys::clock;
 
 /// The time limit of a review whose turns go by message batches: each may take a day.
 const ECONOMY_TIME: &str = "7d";
+/// The exit code of what was interrupted.
+const INTERRUPTED: u8 = 130;
 
 /// The request for a batch.
 #[derive(Debug, Clone)]
@@ -298,11 +300,10 @@ impl BatchItem {
     /// The row of a review that could not be made.
     pub(super) fn not_made(&self, error: &AppError) -> BatchEntry {
         let (outcome, reason) = match error {
-            AppError::Stopped(why) | AppError::Engine(EngineError::NotAdmitted(NotAdmitted::Stopped(why))) => {
-                let reason = match why {
-                    CancelReason::Interrupted => "interrupted",
-                    CancelReason::DeadlinePassed => "the time of the batch was up (raise it with --timeout)",
-                };
+            // Whatever it did when the interrupt came: a review that has begun keeps what it found, and is no error.
+            error if error.exit_code() == INTERRUPTED => (BatchOutcome::NotBegun, "interrupted".to_owned()),
+            AppError::Stopped(_) | AppError::Engine(EngineError::NotAdmitted(NotAdmitted::Stopped(_))) => {
+                let reason = "the time of the batch was up (raise it with --timeout)";
                 (BatchOutcome::NotBegun, reason.to_owned())
             }
             AppError::Engine(EngineError::NotAdmitted(NotAdmitted::Refused(reason))) => {
@@ -311,5 +312,24 @@ impl BatchItem {
             error => (BatchOutcome::Error, error.to_string()),
         };
         self.row(outcome, &reason, error.exit_code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::request::ReviewScope;
+    use crate::git::GitError;
+
+    #[test]
+    fn what_is_interrupted_before_it_has_a_finding_is_not_begun() {
+        let item =
+            BatchItem::new("r".to_owned(), "b".to_owned(), "b".to_owned(), PathBuf::from("r"), Ok(ReviewScope::Staged));
+        let entry = |error: AppError| item.not_made(&error);
+        let collecting = entry(AppError::Git(GitError::Stopped(CancelReason::Interrupted)));
+        assert_eq!((collecting.outcome, collecting.exit_code), (BatchOutcome::NotBegun, INTERRUPTED));
+        let late = entry(AppError::Stopped(CancelReason::DeadlinePassed));
+        assert_eq!((late.outcome, late.exit_code), (BatchOutcome::NotBegun, 3));
+        assert_eq!(entry(AppError::NotARepository { folder: "r".to_owned() }).outcome, BatchOutcome::Error);
     }
 }
