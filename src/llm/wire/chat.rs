@@ -35,7 +35,7 @@ pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireReque
             ),
         }
     }
-    body["messages"] = json!(messages);
+    body["messages"] = Value::from(messages);
     let limit = if setup.given.contains(OptionalField::OldLimitName) { "max_tokens" } else { "max_completion_tokens" };
     body[limit] = json!(request.max_output);
     if request.choice == ToolChoice::Required && setup.given.contains(OptionalField::ForcedCall) {
@@ -65,7 +65,7 @@ fn assistant(parts: &[MessagePart]) -> Option<Value> {
     }
     let mut message = json!({ "role": "assistant", "content": words.join("\n\n") });
     if !calls.is_empty() {
-        message["tool_calls"] = json!(calls);
+        message["tool_calls"] = Value::from(calls);
     }
     if !reasoning.is_empty() {
         message["reasoning_content"] = json!(reasoning.join("\n"));

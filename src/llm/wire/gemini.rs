@@ -18,7 +18,8 @@ pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireReque
         // `parametersJsonSchema` accepts JSON Schema; the older `parameters` only a subset.
         let tools = tools(
             request,
-            |name, description, schema| json!({ "name": name, "description": description, "parametersJsonSchema": schema }),
+            &["parametersJsonSchema"],
+            |name, description| json!({ "name": name, "description": description }),
         );
         body["tools"] = json!([{ "functionDeclarations": tools }]);
     }
@@ -34,7 +35,7 @@ pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireReque
             contents.push(json!({ "role": role, "parts": parts }));
         }
     }
-    body["contents"] = json!(contents);
+    body["contents"] = Value::from(contents);
     body["generationConfig"] = json!({ "maxOutputTokens": request.max_output });
     if request.choice == ToolChoice::Required && setup.given.contains(OptionalField::ForcedCall) {
         body["toolConfig"] = json!({ "functionCallingConfig": { "mode": "ANY" } });

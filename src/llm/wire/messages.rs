@@ -24,13 +24,11 @@ const BINDING: (&str, &str) = ("anthropic-beta", "thinking-binding-controls-2026
 pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireRequest {
     let mut body = json!({ "model": setup.model, "stream": true });
     if !request.tools.is_empty() {
-        body["tools"] = tools(
-            request,
-            |name, description, schema| json!({ "name": name, "description": description, "input_schema": schema }),
-        );
+        body["tools"] =
+            tools(request, &["input_schema"], |name, description| json!({ "name": name, "description": description }));
     }
     body["system"] = json!([{ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } }]);
-    body["messages"] = json!(messages(&request.messages));
+    body["messages"] = Value::from(messages(&request.messages));
     body["max_tokens"] = json!(request.max_output);
     if request.choice == ToolChoice::Required && setup.given.contains(OptionalField::ForcedCall) {
         body["tool_choice"] = json!({ "type": "any" });

@@ -31,7 +31,7 @@ pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireReque
     if !request.tools.is_empty() {
         body["tools"] = functions(request);
     }
-    body["messages"] = json!(messages);
+    body["messages"] = Value::from(messages);
     body["options"] = json!({ "num_ctx": setup.context_window, "num_predict": request.max_output });
     WireRequest::plain(body)
 }
@@ -55,7 +55,7 @@ fn assistant(parts: &[MessagePart]) -> Value {
     }
     message["content"] = json!(words);
     if !calls.is_empty() {
-        message["tool_calls"] = json!(calls);
+        message["tool_calls"] = Value::from(calls);
     }
     message
 }

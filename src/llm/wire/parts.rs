@@ -5,9 +5,14 @@ use serde_json::{Map, Value, json};
 use crate::llm::frames::ResponseFault;
 use crate::llm::turn::{ModelToolCall, ToolDefinition, ToolInput, TurnRequest};
 
-/// Returns the tools, each as one format writes it: name, description, schema.
-pub(super) fn tools(request: &TurnRequest, say: impl Fn(&str, &str, Value) -> Value) -> Value {
-    let tool = |tool: &ToolDefinition| say(&tool.name, &tool.description, schema(&tool.schema));
+/// Returns the tools, each as one format writes it: name, description, and the schema at the keys of a path.
+pub(super) fn tools(request: &TurnRequest, schema_at: &[&str], say: impl Fn(&str, &str) -> Value) -> Value {
+    let tool = |tool: &ToolDefinition| {
+        let mut said = say(&tool.name, &tool.description);
+        // Put in its place: the macro would copy it once more.
+        *schema_at.iter().fold(&mut said, |place, key| &mut place[*key]) = schema(&tool.schema);
+        said
+    };
     request.tools.iter().map(tool).collect()
 }
 
@@ -15,7 +20,8 @@ pub(super) fn tools(request: &TurnRequest, say: impl Fn(&str, &str, Value) -> Va
 pub(super) fn functions(request: &TurnRequest) -> Value {
     tools(
         request,
-        |name, description, schema| json!({ "type": "function", "function": { "name": name, "description": description, "parameters": schema } }),
+        &["function", "parameters"],
+        |name, description| json!({ "type": "function", "function": { "name": name, "description": description } }),
     )
 }
 

@@ -33,11 +33,12 @@ pub(super) fn request(request: &TurnRequest, setup: &WireSetup<'_>) -> WireReque
         // Strict is the default here, and would make every optional field a required one.
         body["tools"] = tools(
             request,
-            |name, description, schema| json!({ "type": "function", "name": name, "description": description, "strict": false, "parameters": schema }),
+            &["parameters"],
+            |name, description| json!({ "type": "function", "name": name, "description": description, "strict": false }),
         );
     }
     body["instructions"] = json!(request.system);
-    body["input"] = json!(items(&request.messages));
+    body["input"] = Value::from(items(&request.messages));
     body["max_output_tokens"] = json!(request.max_output);
     if request.choice == ToolChoice::Required && setup.given.contains(OptionalField::ForcedCall) {
         body["tool_choice"] = json!("required");

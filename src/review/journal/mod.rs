@@ -149,9 +149,10 @@ pub(super) fn digest(request: &TurnRequest) -> String {
             Ok(())
         }
     }
-    let mut hashed = RequestHash(Sha256::new());
+    // The text comes in pieces of a few bytes.
+    let mut hashed = std::io::BufWriter::new(RequestHash(Sha256::new()));
     let _ = serde_json::to_writer(&mut hashed, request);
-    hex(&hashed.0.finalize())
+    hashed.into_inner().map_or_else(|_| String::new(), |hashed| hex(&hashed.0.finalize()))
 }
 
 /// Reasons why a journal cannot be read.
