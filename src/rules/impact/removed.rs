@@ -234,7 +234,9 @@ fn is_unprovided(
                 for import in imports {
                     foreign |= !resolve::rust::is_crate_path(ground, path, &import.path)?;
                 }
-                named(true) || foreign || *path == home.path && symbols.open
+                // `pub use a::Entity as Group` provides it under that name.
+                let renamed = symbols.imports.iter().any(|one| one.alias.as_deref() == Some(&home.name));
+                named(true) || foreign || renamed || *path == home.path && symbols.open
             }
             LanguageFamily::C => named(true) || symbols.others.contains(&home.name),
         };

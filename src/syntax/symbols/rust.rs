@@ -115,16 +115,20 @@ fn record_use(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFram
     collect_imports(Grammar::Rust, node, seer.text, &mut |path| paths.push(path));
     let text = seer.text_of(node);
     seer.symbols.open |= text.starts_with("pub") && text.contains('*');
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
+    let alias_of = |name: &str| words.windows(3).find(|three| three[..2] == [name, "as"]).map(|three| three[2]);
     // A renamed import is known by both names.
-    for word in text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|_| text.contains(" as ")) {
-        seer.symbols.others.insert(word.to_owned());
+    for word in words.iter().filter(|_| text.contains(" as ")) {
+        seer.symbols.others.insert((*word).to_owned());
     }
     if text.contains('*') {
         seer.import(node, "*".to_owned(), Some("*"), None, around);
     }
     for path in paths {
         let name = path.rsplit("::").next().map(str::to_owned);
-        seer.import(node, path, name.as_deref(), None, around);
+        let alias = name.as_deref().and_then(alias_of);
+        seer.import(node, path, name.as_deref(), alias, around);
     }
 }
 
