@@ -8,9 +8,10 @@
 //!
 //! The branches are commits of that repository, each applied by itself to an older commit of its history; without one, a repository of 5,000
 //! files is made. The model is a server in this process: it reads a file in each turn but the last, and finds nothing. *Ideal* is the time of
-//! all turns divided by the number of jobs; *share* is the ideal over the wall time. A second line has the share of the ideal with the time that
-//! turns took in truth: a busy machine wakes a timer later than it was set to. CPU (user + system) and memory are those of the program,
-//! not of the model, which uses the same cores. Runs are saved in a scratch folder, or in `--state`, whose disk counts: each turn is synced.
+//! all turns divided by the number of jobs; *share* is the ideal over the wall time. A second line has the least time of whole reviews,
+//! whose turns follow each other, with the time that turns took in truth: a busy machine wakes a timer later than it was set to. CPU
+//! (user + system) and memory are those of the program, not of the model, which uses the same cores. Runs are saved in a scratch folder,
+//! or in `--state`, whose disk counts: each turn is synced.
 //! Nothing is asserted about time; a second run that calls the model about a complete review is a fault.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
@@ -129,8 +130,13 @@ fn measure(asked: &Asked) -> Result<(), String> {
                 run.complete,
             );
         }
-        let (turns, of_held) = (number(first.turns.max(1)), first.held / number(*jobs) / first.wall);
-        println!("     a turn took {:.1} ms: {:.1} % of that ideal", 1000.0 * first.held / turns, 100.0 * of_held);
+        let turn = first.held / number(first.turns.max(1));
+        let least = turn * number(first.turns.div_ceil(asked.turns * jobs) * asked.turns);
+        println!(
+            "     turns of {:.1} ms in whole reviews: {least:.2} s, {:.1} %",
+            1000.0 * turn,
+            100.0 * least / first.wall
+        );
         println!("     the second run takes {:.1} % of the first one's time", 100.0 * second.wall / first.wall);
         // What is not complete, because a diff was too long to be shown, is reviewed again.
         if second.turns > 0 && first.complete == asked.branches as u64 {
