@@ -1,7 +1,7 @@
 //! The main steps of a review: collect → open the trees → run the engine → save → deliver. Main function: [`review`].
 
 use crate::app::context::settings;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ use crate::app::prepare::pull;
 use crate::app::prepare::pull::FetchedPull;
 use crate::app::prepare::sarif;
 use crate::app::prepare::uncommitted_count::UncommittedCount;
-use crate::config::Flags;
+use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::guideline::Guidelines;
 use crate::domain::request::{Compare, Previous, ReviewRequest, ReviewScope};
@@ -125,11 +125,6 @@ pub(in crate::app) async fn review_with(
     let EngineInputs { mut subject, instructions, guidelines, prompts, contents } =
         gather_inputs(gathering, &around, &events, &bounded).await?;
     subject.saved = saved;
-    // Counted while the engine works. A batch reviews what the object database has, and opens no working tree.
-    let left_out = match &identity {
-        Some(_) => None,
-        None => UncommittedCount::of(&scope, &directory, settings::filter(&subject.settings)?),
-    };
     if let (None, Some(instructions)) = (&chosen, &instructions) {
         let text = format!("the built-in rules do not read instructions; {} is for a model", instructions.from);
         events.emit(Event::Notice { text });
@@ -138,27 +133,42 @@ pub(in crate::app) async fn review_with(
         let text = "the built-in rules run no builds: --allow-build is for a model; --check runs linters without one";
         events.emit(Event::Notice { text: text.to_owned() });
     }
+    let facts = RunFacts::begin(is_standalone, identity.clone(), &scope, &directory, &subject.settings)?;
     let guidelines = Arc::new(guidelines);
     let by_model =
         chosen.zip(prompts).map(|(chosen, prompts)| ModelContext { chosen, second, instructions, guidelines, prompts });
-    let sitting = RunMode::First(Box::new(NewRun { asked, contents, identity: identity.clone() }));
+    let sitting = RunMode::First(Box::new(NewRun { asked, contents, identity }));
     let job = EngineJob { run, started, subject, by_model, sitting };
-    let facts = RunFacts { is_standalone, left_out, identity };
     Box::pin(run_and_deliver(job, facts, outputs, around, events, cancel)).await
 }
 
 /// The facts about a run that no engine knows, for its receipt.
-#[derive(Default)]
 pub(in crate::app) struct RunFacts {
     /// `true` if the review was to be compared with none.
-    pub(in crate::app) is_standalone: bool,
+    is_standalone: bool,
     /// The count of uncommitted files, where the branch that is checked out is reviewed without them.
-    pub(in crate::app) left_out: Option<UncommittedCount>,
+    left_out: Option<UncommittedCount>,
     /// The hash of everything that the review depends on, in a batch.
-    pub(in crate::app) identity: Option<String>,
+    identity: Option<String>,
 }
 
 impl RunFacts {
+    /// Collects the facts; uncommitted files are counted while the engine works. A batch reviews what the object database has, and opens no
+    /// working tree.
+    pub(in crate::app) fn begin(
+        is_standalone: bool,
+        identity: Option<String>,
+        scope: &ReviewScope,
+        directory: &Path,
+        settings: &Settings,
+    ) -> Result<Self, AppError> {
+        let left_out = match &identity {
+            Some(_) => None,
+            None => UncommittedCount::of(scope, directory, settings::filter(settings)?),
+        };
+        Ok(Self { is_standalone, left_out, identity })
+    }
+
     async fn record(&mut self, review: &mut Review, events: &dyn EventSink) {
         review.coverage.is_standalone = self.is_standalone;
         let Some(left_out) = self.left_out.take() else { return };

@@ -30,7 +30,6 @@ use crate::app::context::model::ChosenModel;
 use crate::app::context::model::limits;
 use crate::app::prepare::change;
 use crate::app::prepare::inputs::RecordedReviewer;
-use crate::app::prepare::uncommitted_count::UncommittedCount;
 use crate::config::{Flags, Settings};
 use crate::domain::event::{Event, EventSink, ReviewStage};
 use crate::domain::money::Money;
@@ -149,11 +148,9 @@ pub async fn resume(
     events.emit(Event::Notice { text: format!("resuming the run {}: {answers} recorded already", opened.run) });
     opened.given.asked.flags = flags.clone();
     let past = build_replay(&opened)?;
-    let facts = RunFacts {
-        is_standalone: opened.given.asked.is_standalone,
-        left_out: UncommittedCount::of(&reviewed, &directory, settings::filter(&subject.settings)?),
-        identity: opened.given.identity.clone(),
-    };
+    let is_standalone = opened.given.asked.is_standalone;
+    let identity = opened.given.identity.clone();
+    let facts = RunFacts::begin(is_standalone, identity, &reviewed, &directory, &subject.settings)?;
     let work = EngineJob {
         run: opened.run,
         // The engine adds the time of earlier sessions.
