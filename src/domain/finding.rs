@@ -244,6 +244,11 @@ impl Anchor {
         Self { path, side, lines: Some(lines), quote: quote.join("\n"), matched, masked: text.is_masked(lines) }
     }
 
+    /// Returns the path and the first line, as `a.rs:17`; of a whole file the path alone.
+    pub fn first_place(&self) -> String {
+        self.lines.map_or_else(|| self.path.to_string(), |lines| format!("{}:{}", self.path, lines.start()))
+    }
+
     /// Returns the scope.
     pub fn kind(&self) -> AnchorKind {
         if self.lines.is_some() { AnchorKind::Lines } else { AnchorKind::File }

@@ -195,8 +195,7 @@ struct RelatedRemark<'r> {
 
 impl RelatedRemark<'_> {
     fn is_about(&self, anchor: &Anchor) -> bool {
-        let line = anchor.lines.map_or_else(String::new, |lines| format!(":{}", lines.start()));
-        self.place == format!("{}{line}", anchor.path)
+        self.place == anchor.first_place()
     }
 }
 

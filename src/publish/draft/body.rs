@@ -135,10 +135,7 @@ fn also(writer: &CommentWriter<'_>, finding: &Finding, spot: Option<&InlinePosit
     {
         let _ = write!(out, "\n\nThis is about {}, of which the diff shows a part.", place(writer, anchor));
     }
-    let is_listed = |anchor: &Anchor| {
-        let line = anchor.lines.map_or_else(String::new, |lines| format!(":{}", lines.start()));
-        finding.body.contains(&format!("\n- {}{line}: ", anchor.path))
-    };
+    let is_listed = |anchor: &Anchor| finding.body.contains(&format!("\n- {}: ", anchor.first_place()));
     let others =
         finding.anchors.iter().enumerate().filter(|(at, anchor)| *at != stands_at && *at != 0 && !is_listed(anchor));
     let others: Vec<_> = others.collect();

@@ -15,8 +15,7 @@ pub(in crate::review) fn into_finding(claim: &Claim, anchored: AnchoredClaim) ->
         body.push_str("\n\nSee also:\n");
     }
     for (anchor, remark) in remarks {
-        let line = anchor.lines.map_or_else(String::new, |lines| format!(":{}", lines.start()));
-        body.push_str(&format!("\n- {}{line}: {remark}", anchor.path));
+        body.push_str(&format!("\n- {}: {remark}", anchor.first_place()));
     }
     if let Some((replacement, fault)) = &anchored.prose_suggestion {
         body.push_str(&format!("\n\nA possible replacement ({fault}):\n\n{}", fenced(replacement)));
