@@ -139,20 +139,9 @@ impl SharedSink {
 
 /// Returns the hash that a [`JournalRecord::Request`] carries.
 pub(super) fn digest(request: &TurnRequest) -> String {
-    struct RequestHash(Sha256);
-    impl std::io::Write for RequestHash {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.update(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    // The text comes in pieces of a few bytes.
-    let mut hashed = std::io::BufWriter::new(RequestHash(Sha256::new()));
-    let _ = serde_json::to_writer(&mut hashed, request);
-    hashed.into_inner().map_or_else(|_| String::new(), |hashed| hex(&hashed.0.finalize()))
+    // Strings and maps with string keys always serialize.
+    let text = serde_json::to_vec(request).unwrap_or_default();
+    hex(&Sha256::digest(&text))
 }
 
 /// Reasons why a journal cannot be read.
