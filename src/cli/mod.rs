@@ -197,7 +197,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         // Most reviews start one: it makes no table of commands and flags.
         return parse_helper::run(&console).unwrap_or_else(|error| report::report(&error, &console));
     }
-    if let Some(page) = page_for(&words, console.has_no_terminal()) {
+    if let Some(page) = page_for(&words, &console) {
         let written = console.write_data(page.as_bytes(), Syntax::Plain);
         return written.map_or_else(|error| report::report(&error.into(), &console), |()| ExitCode::SUCCESS);
     }
@@ -223,12 +223,12 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Returns the text that a command line asks for, if it is a fixed one: no table of commands and flags is made for it. The text of `--help` is
 /// fixed where nothing decides its width and color.
-fn page_for(words: &[OsString], has_no_terminal: bool) -> Option<Cow<'static, str>> {
+fn page_for(words: &[OsString], console: &Console) -> Option<Cow<'static, str>> {
     let words: Option<Vec<&str>> = words.iter().skip(1).map(|word| word.to_str()).collect();
     match words?.as_slice() {
         ["--version" | "-V"] => Some(VERSION.into()),
         ["-h" | "help"] => Some(pages::FIRST_PAGE.into()),
-        ["--help"] if has_no_terminal => Some(pages::WHOLE_PAGE.into()),
+        ["--help"] if console.has_no_terminal() => Some(pages::WHOLE_PAGE.into()),
         ["help", "all"] => Some(pages::all_commands().into()),
         _ => None,
     }
