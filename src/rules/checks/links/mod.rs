@@ -49,7 +49,7 @@ pub(super) fn find(sides: &BothSides<'_>, _: &CheckNotes) -> Result<Vec<(usize, 
     if sides.change.new_at == WorkspaceAt::PatchOnly {
         return Ok(Vec::new());
     }
-    let mut asked: Option<LinkChecker<'_>> = None;
+    let mut checker: Option<LinkChecker<'_>> = None;
     for (at, file) in sides.files() {
         sides.cancel.check()?;
         if !may_gain(file) {
@@ -61,11 +61,11 @@ pub(super) fn find(sides: &BothSides<'_>, _: &CheckNotes) -> Result<Vec<(usize, 
         if !text.all_lines().any(|(number, line)| touched.covers(number) && is_new_link(line)) {
             continue;
         }
-        if asked.is_none() {
-            asked = LinkChecker::of(sides)?;
+        if checker.is_none() {
+            checker = LinkChecker::of(sides)?;
         }
-        let Some(asked) = &mut asked else { return Ok(Vec::new()) };
-        let found = asked.file(file, &text, &touched)?;
+        let Some(checker) = &mut checker else { return Ok(Vec::new()) };
+        let found = checker.file(file, &text, &touched)?;
         dead.extend(found.into_iter().map(|link| DeadLink { file: at, ..link }));
     }
     Ok(select_reported(dead))
