@@ -5,13 +5,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::log::{Log, LogLine};
+use super::super::log::{Log, LogStream};
 use super::Parsed;
 use super::machine::{digits, failed_test, filled, report};
 use crate::domain::diagnostic::{Diagnostic, DiagnosticSeverity, TestSummary};
 
 /// Maximum number of lines of a panic's message.
 const LONGEST_PANIC: usize = 40;
+
+/// A line of the log. Lines of the two streams come in any order on a busy machine, so that a block of one may be divided by the other.
+#[derive(Clone, Copy)]
+struct RustLine<'a> {
+    stream: LogStream,
+    text: &'a str,
+}
 
 /// A panic in the log.
 struct RustPanic<'a> {
@@ -37,9 +44,10 @@ struct FailedRustTest<'a> {
 /// Reads the results of all binaries.
 pub(super) fn parse(log: &Log) -> Parsed {
     let mut parsed = Parsed::default();
-    let lines: Vec<&str> = log.lines.iter().map(LogLine::head).collect();
+    let lines: Vec<RustLine<'_>> =
+        log.lines.iter().map(|line| RustLine { stream: line.stream, text: line.head() }).collect();
     let mut start = 0;
-    for (index, line) in lines.iter().enumerate() {
+    for (index, RustLine { text: line, .. }) in lines.iter().enumerate() {
         if let Some(result) = line.strip_prefix("test result: ") {
             count(result, parsed.summary.get_or_insert_default());
             add_binary(log, &lines, start, index, &mut parsed);
@@ -72,7 +80,7 @@ fn count(result: &str, summary: &mut TestSummary) {
 }
 
 /// Adds the failed tests of the binary whose lines are those from `start` up to `end`.
-fn add_binary(log: &Log, lines: &[&str], start: usize, end: usize, parsed: &mut Parsed) {
+fn add_binary(log: &Log, lines: &[RustLine<'_>], start: usize, end: usize, parsed: &mut Parsed) {
     let panics = panics(lines, start, end);
     let by_thread: HashMap<&str, &RustPanic<'_>> = panics.iter().rev().map(|panic| (panic.thread, panic)).collect();
     for test in failed_tests(lines, start, end) {
@@ -96,12 +104,16 @@ fn add_binary(log: &Log, lines: &[&str], start: usize, end: usize, parsed: &mut 
 }
 
 /// Finds the tests that failed: those with a section, then those that are only listed.
-fn failed_tests<'a>(lines: &[&'a str], start: usize, end: usize) -> Vec<FailedRustTest<'a>> {
+fn failed_tests<'a>(lines: &[RustLine<'a>], start: usize, end: usize) -> Vec<FailedRustTest<'a>> {
     let mut tests: Vec<FailedRustTest<'a>> = Vec::new();
     let mut listed = Vec::new();
     let (mut is_open, mut is_list) = (false, false);
-    for index in start..end {
-        let line = lines.get(index).copied().unwrap_or_default();
+    for (index, line) in (start..).zip(lines.get(start..end).unwrap_or_default()) {
+        // The harness writes to standard output only; what stands in between is Cargo's.
+        if line.stream != LogStream::Output {
+            continue;
+        }
+        let line = line.text;
         let section = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" ----"));
         if let Some((name, _)) = section.and_then(|section| section.rsplit_once(' ')) {
             tests.push(FailedRustTest { name, first: index, last: index, has_output: true });
@@ -125,16 +137,19 @@ fn failed_tests<'a>(lines: &[&'a str], start: usize, end: usize) -> Vec<FailedRu
     tests
 }
 
-fn panics<'a>(lines: &[&'a str], start: usize, end: usize) -> Vec<RustPanic<'a>> {
-    let own = lines.get(start..end).unwrap_or_default().iter().enumerate();
-    own.filter_map(|(at, line)| panic_at(lines, start + at, line)).collect()
+fn panics<'a>(lines: &[RustLine<'a>], start: usize, end: usize) -> Vec<RustPanic<'a>> {
+    (start..end).filter_map(|index| panic_at(lines, index)).collect()
 }
 
 /// Reads `thread 'T' panicked at FILE:L:C:` with the message below, or the older `panicked at 'MESSAGE', FILE:L:C`.
-fn panic_at<'a>(lines: &[&'a str], index: usize, line: &'a str) -> Option<RustPanic<'a>> {
-    let (thread, rest) = line.strip_prefix("thread '")?.split_once('\'')?;
+fn panic_at<'a>(lines: &[RustLine<'a>], index: usize) -> Option<RustPanic<'a>> {
+    let line = lines.get(index)?;
+    let (thread, rest) = line.text.strip_prefix("thread '")?.split_once('\'')?;
     let (_, rest) = rest.split_once(" panicked at ")?;
-    let below = || lines.iter().copied().enumerate().skip(index + 1).take(LONGEST_PANIC);
+    let below = || {
+        let same = lines.iter().enumerate().skip(index + 1).filter(|(_, below)| below.stream == line.stream);
+        same.map(|(at, below)| (at, below.text)).take(LONGEST_PANIC)
+    };
     if let Some(quoted) = rest.strip_prefix('\'') {
         let mut message = String::new();
         for (at, line) in std::iter::once((index, quoted)).chain(below()) {
@@ -149,7 +164,7 @@ fn panic_at<'a>(lines: &[&'a str], index: usize, line: &'a str) -> Option<RustPa
     }
     let is_end = |line: &str| {
         let starts = ["note: ", "stack backtrace:", "thread '", "---- ", "failures:", "test "];
-        // What cargo itself says may come in between: it goes to the other stream.
+        // What Cargo itself says may come in between where both streams went into one file.
         let is_summary = line.starts_with("error: ") && line.contains(" failed");
         is_summary || starts.iter().any(|start| line.starts_with(start)) || matches!(line, "" | "FAILED" | "ok")
     };
@@ -184,14 +199,15 @@ fn at_place(found: Diagnostic, place: Option<(&str, &str, &str)>) -> Diagnostic 
 }
 
 /// Makes the diagnostic of a test that failed without a panic: it returned an error or did not panic as it should.
-fn of_output(lines: &[&str], test: &FailedRustTest<'_>) -> Diagnostic {
+fn of_output(lines: &[RustLine<'_>], test: &FailedRustTest<'_>) -> Diagnostic {
     let output = if test.has_output { lines.get(test.first + 1..=test.last).unwrap_or_default() } else { &[] };
-    let find = |start: &str| output.iter().rev().find_map(|line| line.strip_prefix(start));
+    let output = || output.iter().filter(|line| line.stream == LogStream::Output).map(|line| line.text);
+    let find = |start: &str| output().rev().find_map(|line| line.strip_prefix(start));
     if let Some(note) = find("note: test did not panic as expected") {
         let place = note.strip_prefix(" at ").and_then(place_of);
         return at_place(failed_test(test.name, "test did not panic as expected"), place);
     }
-    let first = output.iter().copied().find(|line| !line.trim().is_empty());
+    let first = output().find(|line| !line.trim().is_empty());
     failed_test(test.name, find("Error: ").or(first).unwrap_or_default())
 }
 
@@ -210,7 +226,7 @@ fn of_documentation(name: &str, found: Diagnostic) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::machine::testing::{fixture, log_lines, rows, summary};
+    use super::super::machine::testing::{fixture, log_lines, log_of, rows, summary};
     use super::*;
 
     #[test]
@@ -244,6 +260,33 @@ mod tests {
         }
         let parsed = parse(&fixture("cargo_test/success"));
         assert_eq!((parsed.diagnostics.len(), parsed.summary), (0, Some(summary(1, 0, 0))));
+    }
+
+    #[test]
+    fn a_panic_that_is_divided_by_the_other_stream() {
+        let (output, errors) = (LogStream::Output, LogStream::Errors);
+        let parsed = parse(&log_of(&[
+            (output, "failures:"),
+            (output, ""),
+            (output, "---- halves stdout ----"),
+            (output, "thread 'halves' (12) panicked at src/lib.rs:7:5:"),
+            (errors, "error: test failed, to rerun pass `--lib`"),
+            (errors, ""),
+            (output, "assertion `left == right` failed"),
+            (errors, "error: 1 target failed:"),
+            (output, "  left: 0"),
+            (output, " right: 1"),
+            (output, ""),
+            (output, "failures:"),
+            (errors, "    `--lib`"),
+            (output, "    halves"),
+            (output, ""),
+            (output, "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out"),
+        ]));
+        assert_eq!(
+            rows(&parsed),
+            ["Error src/lib.rs:7:5-- -: halves: assertion `left == right` failed; left: 0; right: 1"]
+        );
     }
 
     #[test]

@@ -218,7 +218,7 @@ pub(super) fn json_line(line: &LogLine) -> Option<Value> {
 pub(super) mod testing {
     use std::path::PathBuf;
 
-    use super::super::super::log::Log;
+    use super::super::super::log::{Log, LogStream};
     use super::super::Parsed;
     use crate::domain::diagnostic::TestSummary;
 
@@ -249,6 +249,13 @@ pub(super) mod testing {
         places.map(|range| (range.start_line, range.end_line)).collect()
     }
 
+    /// Makes a log of such lines.
+    pub(in super::super) fn log_of(lines: &[(LogStream, &str)]) -> Log {
+        let mut log = Log::default();
+        lines.iter().fold(0, |start, (stream, line)| log.push(*stream, format!("{line}\n").as_bytes(), start));
+        log
+    }
+
     /// Makes the summary of so many passed, failed and skipped tests.
     pub(in super::super) fn summary(passed: u64, failed: u64, skipped: u64) -> TestSummary {
         let total = passed + failed + skipped;
@@ -270,10 +277,8 @@ mod tests {
 
     #[test]
     fn lines_of_errors_do_not_break_a_document() {
-        let mut log = Log::default();
         let lines = [(LogStream::Output, "[1,"), (LogStream::Errors, "warning: x"), (LogStream::Output, "2]")];
-        lines.iter().fold(0, |start, (stream, line)| log.push(*stream, format!("{line}\n").as_bytes(), start));
-        let found = json_documents(&log, |_| true);
+        let found = json_documents(&testing::log_of(&lines), |_| true);
         assert_eq!(found, [(serde_json::json!([1, 2]), 0..=2)]);
     }
 
