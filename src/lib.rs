@@ -140,6 +140,9 @@ pub mod domain;
 pub mod editor;
 pub mod evidence;
 pub mod forge;
+#[cfg(test)]
+#[path = "../tests/it/support/generated.rs"]
+mod generated;
 pub mod git;
 pub mod llm;
 pub mod lsp;

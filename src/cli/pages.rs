@@ -192,10 +192,7 @@ mod tests {
     #[test]
     fn the_whole_page_is_what_the_arguments_say() {
         let said = Cli::command().term_width(100).render_long_help().to_string();
-        if std::env::var_os("REVIEW_REFRESH").is_some() {
-            std::fs::write("src/cli/help.txt", &said).unwrap();
-        }
-        assert!(said == WHOLE_PAGE, "src/cli/help.txt is stale: run this test with REVIEW_REFRESH=1\n{said}");
+        crate::generated::assert_file("src/cli/help.txt", &said);
     }
 
     #[test]

@@ -82,15 +82,7 @@ mod tests {
 
     #[test]
     fn examples_are_the_fixtures() {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules/examples.txt");
-        let expected = generate();
-        if std::env::var_os("REVIEW_REFRESH").is_some() {
-            fs::write(&file, &expected).unwrap();
-        }
-        assert!(
-            fs::read_to_string(&file).unwrap() == expected,
-            "src/rules/examples.txt is stale: run this test with REVIEW_REFRESH=1"
-        );
+        crate::generated::assert_file("src/rules/examples.txt", &generate());
         let known = examples_of("python/is-with-literal");
         assert!(known.bad.unwrap().contains(" is ") && known.good.is_some());
         assert_eq!(examples_of("python/no-such"), RuleExamples::default());

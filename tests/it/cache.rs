@@ -2,11 +2,11 @@
 //! stand where the providers want them. The numbers are those of `docs/cache.md`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::support::TestRepo;
+use crate::support::generated::assert_part;
 use crate::support::looks::{DISCOUNT, GUARD, STOCK, given, look, reporting, session};
 use crate::support::model::{Asked, Session, Wire};
 use crate::support::session::{Talk, many, shop};
@@ -182,18 +182,9 @@ fn line(words: &[String]) -> String {
     format!("| {} |\n", words.join(" | "))
 }
 
-/// Holds the table against the one in the documentation. After a change that is meant: `REVIEW_REFRESH=1`.
+/// Holds the table against the one in the documentation.
 fn is_in_the_docs(name: &str, table: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cache.md");
-    let docs = std::fs::read_to_string(&file).expect("the documentation");
-    let mark = format!("<!-- cache:{name} -->\n");
-    let (before, rest) = docs.split_once(&mark).expect("a mark");
-    let (told, after) = rest.split_once("<!-- end -->").expect("its end");
-    if std::env::var_os("REVIEW_REFRESH").is_some() {
-        std::fs::write(&file, format!("{before}{mark}{table}<!-- end -->{after}")).expect("written");
-        return;
-    }
-    assert_eq!(table, told, "docs/cache.md is stale: run this test alone and once with REVIEW_REFRESH=1");
+    assert_part("docs/cache.md", &format!("<!-- cache:{name} -->\n"), "<!-- end -->", table);
 }
 
 #[test]

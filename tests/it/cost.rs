@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::Program;
 use crate::support::engine::{Disk, Model, Scene, calls, rendered};
+use crate::support::generated::assert_part;
 use crate::support::looks::{DISCOUNT, given, report};
 use crate::support::model::Wire;
 use crate::support::session::{Talk, many, shop};
@@ -225,22 +226,7 @@ fn what_scripted_runs_take_is_within_what_was_told_beforehand() {
     }
     let head = ["| session | turns | tokens sent | estimated before |", "| --- | --- | --- | --- |"];
     let table = head.iter().map(|line| (*line).to_owned()).chain(rows).collect::<Vec<_>>().join("\n");
-    kept_in_the_docs(&table);
-}
-
-/// Holds the table in the docs against what was measured; `REVIEW_REFRESH=1` writes it.
-fn kept_in_the_docs(table: &str) {
-    const MARKS: [&str; 2] = ["<!-- measured -->\n", "<!-- /measured -->"];
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cost.md");
-    let text = std::fs::read_to_string(&path).expect("docs/cost.md");
-    let (before, rest) = text.split_once(MARKS[0]).expect("a mark");
-    let (told, after) = rest.split_once(MARKS[1]).expect("a mark");
-    if std::env::var_os("REVIEW_REFRESH").is_some() {
-        let new = format!("{before}{}\n{table}\n\n{}{after}", MARKS[0], MARKS[1]);
-        std::fs::write(&path, new).expect("docs/cost.md");
-    } else {
-        assert_eq!(told.trim(), table, "REVIEW_REFRESH=1 writes it anew");
-    }
+    assert_part("docs/cost.md", "<!-- measured -->\n", "<!-- /measured -->", &format!("\n{table}\n\n"));
 }
 
 #[test]

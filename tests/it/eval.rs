@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::support::generated::assert_part;
 use crate::support::looks::session;
 use crate::support::model::{Options, Server, Session, Wire};
 use crate::support::schema::assert_conforms;
@@ -29,21 +30,12 @@ fn talking(session: Session) -> (Program, Server) {
 
 const MODEL: &str = "--model anthropic/scripted";
 
-/// Holds a table against the one in the documentation, the line with the time left out. After a change that is meant: `REVIEW_REFRESH=1`.
+/// Holds a table against the one in the documentation, the line with the time left out.
 #[track_caller]
 fn is_in_the_docs(name: &str, ran: &Ran) {
     let kept: Vec<&str> = ran.text().lines().filter(|line| !line.starts_with("time ")).collect();
     let printed = format!("```text\n{}\n```\n", kept.join("\n"));
-    let file = root().join("docs/eval.md");
-    let docs = std::fs::read_to_string(&file).expect("the documentation");
-    let mark = format!("<!-- eval:{name} -->\n");
-    let (before, rest) = docs.split_once(&mark).expect("a mark");
-    let (told, after) = rest.split_once("<!-- end -->").expect("its end");
-    if std::env::var_os("REVIEW_REFRESH").is_some() {
-        std::fs::write(&file, format!("{before}{mark}{printed}<!-- end -->{after}")).expect("written");
-        return;
-    }
-    assert_eq!(printed, told, "docs/eval.md is stale: run this test alone and once with REVIEW_REFRESH=1");
+    assert_part("docs/eval.md", &format!("<!-- eval:{name} -->\n"), "<!-- end -->", &printed);
 }
 
 /// Cases in a folder of their own.

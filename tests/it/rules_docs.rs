@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use review_runner::domain::rule_info::RulePage;
 use review_runner::rules::Packs;
 
+use crate::support::generated::assert_file;
+
 const HEAD: &str = "\
 # The built-in rules
 
@@ -82,13 +84,7 @@ fn the_list_of_rules_is_that_of_the_packs() {
     for (pack, sheets) in &packs {
         text.push_str(&table(pack, sheets));
     }
-    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
-    if std::env::var_os("REVIEW_REFRESH").is_some() {
-        std::fs::write(&file, text).expect("docs/rules.md");
-        return;
-    }
-    let kept = std::fs::read_to_string(&file).expect("docs/rules.md");
-    assert!(kept == text, "docs/rules.md is stale: run this test alone and once with REVIEW_REFRESH=1");
+    assert_file("docs/rules.md", &text);
 }
 
 /// The hits of each rule, true and false: the places in `fired.json` with the rows of findings that were worth acting on, and those in `wrong.json`.
@@ -119,12 +115,5 @@ fn recorded_hits() -> BTreeMap<String, [usize; 2]> {
 fn the_recorded_hits_are_those_of_the_measurement() {
     let rows = recorded_hits();
     let lines: Vec<String> = rows.iter().map(|(rule, [real, wrong])| format!("{rule} {real} {wrong}\n")).collect();
-    let text = lines.concat();
-    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules/recorded_hits.txt");
-    if std::env::var_os("REVIEW_REFRESH").is_some() {
-        std::fs::write(&file, text).expect("the table");
-        return;
-    }
-    let kept = std::fs::read_to_string(&file).expect("the table");
-    assert!(kept == text, "src/rules/recorded_hits.txt is stale: run this test alone with REVIEW_REFRESH=1");
+    assert_file("src/rules/recorded_hits.txt", &lines.concat());
 }

@@ -10,6 +10,7 @@ mod confined;
 #[cfg(unix)]
 pub mod editor;
 pub mod engine;
+pub mod generated;
 pub mod github;
 pub mod looks;
 pub mod lsp;
