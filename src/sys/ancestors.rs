@@ -1,5 +1,8 @@
 //! The processes that this one descends from. Main function: [`ancestors`].
 
+#[cfg(target_os = "linux")]
+use super::process_stat::ProcessStat;
+
 /// A process of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessInfo {
@@ -18,17 +21,10 @@ pub fn ancestors(most: usize) -> Vec<ProcessInfo> {
         let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let command = String::from_utf8_lossy(&arguments).replace('\0', " ").trim_end().to_owned();
         found.push(ProcessInfo { pid, command });
-        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        next = parent_in(&state);
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        next = ProcessStat::parse(&stat).and_then(|stat| u32::try_from(stat.parent).ok());
     }
     found
-}
-
-/// Returns the parent's id in the contents of `/proc/<pid>/stat`: the name of the program, in parentheses, may itself hold any character.
-#[cfg(target_os = "linux")]
-fn parent_in(state: &str) -> Option<u32> {
-    let (_, fields) = state.rsplit_once(')')?;
-    fields.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Returns the ancestors likewise, with the program `ps`.
@@ -74,7 +70,5 @@ mod tests {
         let found = ancestors(3);
         assert_eq!(found[0].pid, std::os::unix::process::parent_id());
         assert!(found.len() <= 3 && !found[0].command.is_empty(), "{found:?}");
-        assert_eq!(parent_in("7 (a) b) S 42 7 7"), Some(42));
-        assert_eq!(parent_in("nothing"), None);
     }
 }

@@ -221,14 +221,11 @@ pub async fn unless_stopped<T>(cancel: &Cancel, work: impl Future<Output = T>) -
 /// take. It stops what the limits cannot see, since a library reads it.
 const MOST_MEMORY: u64 = 2 << 30;
 
-/// Asks the system for the memory that the process holds, without the files that it maps (the packs of repositories); `false` where the system has no `/proc`.
-fn is_memory_exhausted() -> bool {
-    let kibibytes = || -> Option<u64> {
-        let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        let resident = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
-        resident.trim_end_matches("kB").trim().parse().ok()
-    };
-    kibibytes().is_some_and(|held| held > MOST_MEMORY >> 10)
+/// Checks whether a process holds too much memory, by its `/proc/<pid>/status`. Files that it maps (the packs of repositories) do not count.
+fn is_memory_exhausted(status: &str) -> bool {
+    let resident = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kibibytes = resident.and_then(|held| held.trim_end_matches("kB").trim().parse::<u64>().ok());
+    kibibytes.is_some_and(|held| held > MOST_MEMORY >> 10)
 }
 
 /// The moment at which stopped work is abandoned.
@@ -238,7 +235,8 @@ struct AbandonDeadline(Option<(CancelReason, Instant)>);
 impl AbandonDeadline {
     /// Refuses to wait on: the grace is over, or the process has taken too much memory.
     fn check(&mut self, what: &'static str, cancel: &Cancel) -> Result<(), BlockingFailure> {
-        if is_memory_exhausted() {
+        // There is none on some systems.
+        if std::fs::read_to_string("/proc/self/status").is_ok_and(|status| is_memory_exhausted(&status)) {
             return Err(BlockingFailure::Memory { what });
         }
         self.passed(cancel).map_or(Ok(()), |why| Err(BlockingFailure::Abandoned { what, why }))
@@ -266,6 +264,14 @@ mod tests {
         assert_eq!(lost, BlockingFailure::Abandoned { what: WHAT, why: CancelReason::DeadlinePassed });
         assert!(lost.to_string().starts_with("the test did not end: the time limit"), "{lost}");
         drop(hold);
+    }
+
+    #[test]
+    fn only_memory_beyond_the_limit_that_is_no_file_is_too_much() {
+        let status = |held: u64| format!("VmRSS:\t9000000 kB\nRssAnon:\t {held} kB\nRssFile:\t9000000 kB\n");
+        let most = MOST_MEMORY >> 10;
+        assert_eq!([most, most + 1].map(|held| is_memory_exhausted(&status(held))), [false, true]);
+        assert!(!is_memory_exhausted("VmRSS:\t9000000 kB\n") && !is_memory_exhausted("RssAnon:\tmuch kB\n"));
     }
 
     #[test]

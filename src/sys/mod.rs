@@ -22,6 +22,8 @@ mod objects;
 mod packs;
 pub mod path_containment;
 pub mod process;
+#[cfg(target_os = "linux")]
+mod process_stat;
 pub mod repo;
 pub mod repo_error;
 pub mod repository_layout;

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
+use crate::sys::process_stat::ProcessStat;
+
 /// Upper bound on the rounds in which processes are stopped before they are killed; each finds what was started during the last one.
 const MOST_ROUNDS: usize = 100;
 /// The time for which children are killed without a pause.
@@ -95,13 +97,8 @@ fn kill_children() {
     }
 }
 
-/// Reads what `/proc` says of a process. Its name, in parentheses, may hold anything.
+/// Reads what `/proc` says of a process.
 fn read(pid: i32) -> Option<Descendant> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let behind_name = memchr::memrchr(b')', &stat)? + 1;
-    let mut fields = std::str::from_utf8(&stat[behind_name..]).ok()?.split_ascii_whitespace();
-    // Behind the name: the state, the parent, and as the 20th the start.
-    let parent = fields.nth(1)?.parse().ok()?;
-    let started = fields.nth(17)?.parse().ok()?;
+    let ProcessStat { parent, started } = ProcessStat::parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)?;
     Some(Descendant { pid, parent, started })
 }
