@@ -48,8 +48,6 @@ use crate::sys::clock;
 
 /// The time limit of a review whose turns go by message batches: each may take a day.
 const ECONOMY_TIME: &str = "7d";
-/// The exit code of what was interrupted.
-const INTERRUPTED: u8 = 130;
 
 /// The request for a batch.
 #[derive(Debug, Clone)]
@@ -299,17 +297,17 @@ fn choose_reviewers(request: &BatchRequest, around: &ProcessEnv) -> Result<Chose
 impl BatchItem {
     /// The row of a review that could not be made.
     pub(super) fn not_made(&self, error: &AppError) -> BatchEntry {
-        let (outcome, reason) = match error {
-            // Whatever it did when the interrupt came: a review that has begun keeps what it found, and is no error.
-            error if error.exit_code() == INTERRUPTED => (BatchOutcome::NotBegun, "interrupted".to_owned()),
-            AppError::Stopped(_) | AppError::Engine(EngineError::NotAdmitted(NotAdmitted::Stopped(_))) => {
+        // Whatever it did when the stop came: a review that has begun keeps what it found, and is no error.
+        let (outcome, reason) = match (error.stopped(), error) {
+            (Some(CancelReason::Interrupted), _) => (BatchOutcome::NotBegun, "interrupted".to_owned()),
+            (Some(CancelReason::DeadlinePassed), _) => {
                 let reason = "the time of the batch was up (raise it with --timeout)";
                 (BatchOutcome::NotBegun, reason.to_owned())
             }
-            AppError::Engine(EngineError::NotAdmitted(NotAdmitted::Refused(reason))) => {
+            (None, AppError::Engine(EngineError::NotAdmitted(NotAdmitted::Refused(reason)))) => {
                 (BatchOutcome::NotBegun, (*reason).to_owned())
             }
-            error => (BatchOutcome::Error, error.to_string()),
+            (None, error) => (BatchOutcome::Error, error.to_string()),
         };
         self.row(outcome, &reason, error.exit_code())
     }
@@ -319,7 +317,9 @@ impl BatchItem {
 mod tests {
     use super::*;
     use crate::domain::request::ReviewScope;
-    use crate::git::GitError;
+    use crate::forge::ForgeError;
+    use crate::git::{FetchError, GitError};
+    use crate::workspace::WorkspaceError;
 
     #[test]
     fn what_is_interrupted_before_it_has_a_finding_is_not_begun() {
@@ -327,9 +327,19 @@ mod tests {
             BatchItem::new("r".to_owned(), "b".to_owned(), "b".to_owned(), PathBuf::from("r"), Ok(ReviewScope::Staged));
         let entry = |error: AppError| item.not_made(&error);
         let collecting = entry(AppError::Git(GitError::Stopped(CancelReason::Interrupted)));
-        assert_eq!((collecting.outcome, collecting.exit_code), (BatchOutcome::NotBegun, INTERRUPTED));
-        let late = entry(AppError::Stopped(CancelReason::DeadlinePassed));
-        assert_eq!((late.outcome, late.exit_code), (BatchOutcome::NotBegun, 3));
+        assert_eq!((collecting.outcome, collecting.exit_code), (BatchOutcome::NotBegun, 130));
+        let stopped = CancelReason::DeadlinePassed;
+        for late in [
+            stopped.into(),
+            GitError::Stopped(stopped).into(),
+            FetchError::Stopped(stopped).into(),
+            WorkspaceError::Stopped(stopped).into(),
+            ForgeError::from(stopped).into(),
+            AppError::Engine(NotAdmitted::Stopped(stopped).into()),
+        ] {
+            let late = entry(late);
+            assert_eq!((late.outcome, late.exit_code), (BatchOutcome::NotBegun, 3), "{:?}", late.reason);
+        }
         assert_eq!(entry(AppError::NotARepository { folder: "r".to_owned() }).outcome, BatchOutcome::Error);
     }
 }

@@ -149,6 +149,22 @@ impl AppError {
         Self::Unusable(format!("{origin}: format cannot be {name:?}; it takes {known}"))
     }
 
+    /// Returns the reason for which it was stopped before there was a result; `None` if it failed, or hung beyond its deadline.
+    pub(in crate::app) fn stopped(&self) -> Option<CancelReason> {
+        match self {
+            Self::Stopped(why)
+            | Self::Git(GitError::Stopped(why))
+            | Self::Workspace(WorkspaceError::Stopped(why))
+            | Self::Fetch(FetchError::Stopped(why) | FetchError::Process(ProcessError::Stopped(why)))
+            | Self::Engine(EngineError::NotAdmitted(NotAdmitted::Stopped(why)))
+            | Self::Engine(EngineError::Unfinished(BlockingFailure::Abandoned {
+                why: why @ CancelReason::Interrupted, ..
+            })) => Some(*why),
+            Self::Forge(error) => error.stopped,
+            _ => None,
+        }
+    }
+
     /// Returns the error of a use case, if it is of this type.
     pub fn of_use_case<E: UseCaseError>(&self) -> Option<&E> {
         let Self::UseCase(error) = self else { return None };
@@ -169,7 +185,6 @@ impl From<BlockingFailure> for AppError {
 /// Returns 2 for faults that the user must fix, 3 for those that a retry may fix.
 fn forge_code(error: &ForgeError) -> u8 {
     match error.kind {
-        FaultKind::Stopped if error.stopped == Some(CancelReason::Interrupted) => 130,
         FaultKind::RateLimit | FaultKind::Network | FaultKind::CircuitOpen | FaultKind::Stopped => 3,
         FaultKind::Auth | FaultKind::Permission | FaultKind::NotFound | FaultKind::Parse | FaultKind::Refused => 2,
     }
@@ -178,9 +193,7 @@ fn forge_code(error: &ForgeError) -> u8 {
 /// Returns the exit code of a failed fetch, likewise.
 fn fetch_code(error: &FetchError) -> u8 {
     match error {
-        FetchError::Stopped(CancelReason::Interrupted)
-        | FetchError::Process(ProcessError::Stopped(CancelReason::Interrupted)) => 130,
-        FetchError::Stopped(CancelReason::DeadlinePassed)
+        FetchError::Stopped(_)
         | FetchError::Process(ProcessError::Stopped(_) | ProcessError::TooMuch { .. })
         | FetchError::Network { .. }
         | FetchError::NoCommit { .. }
@@ -215,25 +228,17 @@ impl From<PromptError> for AppError {
 impl AppError {
     /// The exit code (design of the command line: 2 usage, 3 nothing reviewed, 5 could not publish, 130 interrupted).
     pub fn exit_code(&self) -> u8 {
+        if let Some(stopped) = self.stopped() {
+            return if stopped == CancelReason::Interrupted { 130 } else { 3 };
+        }
         match self {
-            Self::Stopped(CancelReason::Interrupted)
-            | Self::Git(GitError::Stopped(CancelReason::Interrupted))
-            | Self::Workspace(WorkspaceError::Stopped(CancelReason::Interrupted))
-            | Self::Engine(
-                EngineError::Unfinished(BlockingFailure::Abandoned { why: CancelReason::Interrupted, .. })
-                | EngineError::NotAdmitted(NotAdmitted::Stopped(CancelReason::Interrupted)),
-            ) => 130,
-            Self::Stopped(CancelReason::DeadlinePassed)
-            | Self::Git(GitError::Stopped(_))
-            | Self::Workspace(WorkspaceError::Stopped(_))
-            | Self::Engine(EngineError::Unfinished(_) | EngineError::NotAdmitted(_))
-            | Self::Unfinished(_)
-            | Self::Broken => 3,
+            Self::Engine(EngineError::Unfinished(_) | EngineError::NotAdmitted(_)) | Self::Unfinished(_) | Self::Broken => 3,
             Self::Forge(error) => forge_code(error),
             Self::Fetch(error) => fetch_code(error),
             Self::UseCase(error) => error.exit_code(),
             Self::Output(_) | Self::NotPosted { .. } => 5,
-            Self::Git(_)
+            Self::Stopped(_)
+            | Self::Git(_)
             | Self::Repo(_)
             | Self::Workspace(_)
             | Self::Input(_)

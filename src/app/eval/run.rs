@@ -73,9 +73,9 @@ pub(super) async fn run(
 
 /// The result of a case without a review.
 pub(super) fn not_run(case: &EvalCase, error: &AppError) -> CaseRun {
-    let end = match error {
-        AppError::Stopped(CancelReason::Interrupted) => RunEnd::NotRun,
-        error => RunEnd::Failed { why: error.to_string(), by_provider: false },
+    let end = match error.stopped() {
+        Some(CancelReason::Interrupted) => RunEnd::NotRun,
+        _ => RunEnd::Failed { why: error.to_string(), by_provider: false },
     };
     let score = CaseScore::empty(&case.expected);
     CaseRun { end, score, shown: Vec::new(), who: None, usage: Usage::default(), turns: 0, hidden: 0, took_ms: 0 }

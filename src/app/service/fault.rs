@@ -7,7 +7,6 @@ use crate::git::GitError;
 use crate::sys::cancel::CancelReason;
 use crate::sys::repo_error::RepoError;
 use crate::tools::ErrorKind;
-use crate::workspace::WorkspaceError;
 
 /// Returns the kind of the error and its message. `field` is the input that selects the revision: `at`, or `target` of a prompt.
 pub(super) fn for_client(error: &AppError, field: &str) -> (ErrorKind, String) {
@@ -17,6 +16,9 @@ pub(super) fn for_client(error: &AppError, field: &str) -> (ErrorKind, String) {
             AllowedRootsError::Address(_) => (ErrorKind::InvalidInput, format!("`repo`: {error}")),
             AllowedRootsError::Outside { .. } => (ErrorKind::RefusedPath, error.to_string()),
         };
+    }
+    if let Some(stopped) = error.stopped() {
+        return (ErrorKind::Stopped, of_stop(stopped).to_owned());
     }
     match error {
         AppError::Git(GitError::Repo(error)) | AppError::Repo(error) => of_repository(error, field),
@@ -35,9 +37,6 @@ pub(super) fn for_client(error: &AppError, field: &str) -> (ErrorKind, String) {
         ),
         AppError::Scope(_) => (ErrorKind::InvalidInput, error.to_string()),
         AppError::Input(_) => (ErrorKind::DiskFailure, error.to_string()),
-        AppError::Stopped(stopped)
-        | AppError::Git(GitError::Stopped(stopped))
-        | AppError::Workspace(WorkspaceError::Stopped(stopped)) => (ErrorKind::Stopped, of_stop(*stopped).to_owned()),
         error => (ErrorKind::GitFailure, of_model(error).unwrap_or_else(|| error.to_string())),
     }
 }
