@@ -12,7 +12,6 @@ folder as CLIENT.jsonl, for the tests.
 Ends with 1 and what was wrong, else with the number of checks.
 """
 
-import http.server
 import json
 import os
 import pathlib
@@ -25,6 +24,7 @@ import threading
 import time
 
 import mcp_stage
+from chat_model import Server, called, send, sse, turn
 from mcp_stage import HERE, Model, check
 from outside import Repository, environment
 
@@ -32,10 +32,6 @@ from outside import Repository, environment
 SLOW, LONGEST = 90, 400
 BIG = "".join(f"value_{n:04} = compute({n}, 'a \"text\" of some length', flag={n % 2 == 0})  # {'x' * (n % 60)}\n" for n in range(640))
 PRESENTED = ["# Review: shop\n\n## Findings\n\nSee [cart](src/cart.py#L1).\n", "## More\n\nNothing.\n", "## Findings\n\nNone after all.\n"]
-
-
-def sse(events):
-    return "".join((f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n" for name, data in events)
 
 
 class Wire:
@@ -123,22 +119,7 @@ class Chat(Wire):
         return [self.text_of(message["content"]) for message in body["messages"] if message["role"] == "tool"]
 
     def turn(self, body, number, call, text):
-        delta = {"role": "assistant", "content": None if call else text}
-        if call:
-            function = {"name": call[0], "arguments": json.dumps(call[2])}
-            delta["tool_calls"] = [{"index": 0, "id": f"call_{number:04}", "type": "function", "function": function}]
-        stop = "tool_calls" if call else "stop"
-        frame = {"id": "chatcmpl-1", "created": 1767225600, "model": body["model"]}
-        usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
-        if not body.get("stream"):
-            whole = frame | {"object": "chat.completion", "usage": usage, "choices": [{"index": 0, "message": delta, "finish_reason": stop}]}
-            return "application/json", json.dumps(whole)
-        frame |= {"object": "chat.completion.chunk"}
-        chunks = [
-            frame | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
-            frame | {"choices": [{"index": 0, "delta": {}, "finish_reason": stop}], "usage": usage},
-        ]
-        return "text/event-stream", sse((None, chunk) for chunk in chunks) + "data: [DONE]\n\n"
+        return turn(body, called(number, call[0], call[2]) if call else {"role": "assistant", "content": text})
 
 
 class Generate(Wire):
@@ -176,26 +157,7 @@ class Script:
     def __init__(self, play, dump=None):
         self.play, self.dump, self.lock = play, dump, threading.Lock()
         self.steps, self.waiting, self.fault, self.ended, self.offered = [], None, None, False, set()
-        script = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                script.answer(self)
-
-            def do_GET(self):
-                script.send(self, "application/json", '{"data": [], "models": [], "object": "list"}')
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server.server_port}"
+        self.server = Server(self.answer)
 
     def next(self, tools, results):
         """The step after so many results; the same one again for a request that is repeated."""
@@ -216,11 +178,10 @@ class Script:
         self.steps.append(step)
         return step
 
-    def answer(self, handler):
-        data = handler.rfile.read(int(handler.headers.get("content-length") or 0))
+    def answer(self, handler, data):
         wire = next((wire for wire in WIRES if wire.path.search(handler.path)), None)
         if wire is None:
-            return self.send(handler, "application/json", '{"input_tokens": 10, "totalTokens": 10}')
+            return send(handler, "application/json", '{"input_tokens": 10, "totalTokens": 10}')
         body = json.loads(data)
         with self.lock:
             tools, results = wire.tools(body), wire.results(body)
@@ -231,7 +192,7 @@ class Script:
             # Titles and summaries are asked for without tools.
             step = (verdict(tools) if b"give_verdict" in data else self.next(tools, results)) if tools else None
             call = self.named(tools, step) if step else None
-        self.send(handler, *wire.turn(body, len(results), call, "Done."))
+        send(handler, *wire.turn(body, len(results), call, "Done."))
 
     def named(self, tools, step):
         """A step in the client's own names. A tool of ours is called by any name that ends with it, whatever stands before."""
@@ -239,13 +200,6 @@ class Script:
         ends = names_like(tools, name)
         short, space = tools[min(ends, key=len)] if ends else (name, None)
         return short, space, given
-
-    def send(self, handler, kind, text):
-        handler.send_response(200)
-        handler.send_header("content-type", kind)
-        handler.send_header("content-length", str(len(text.encode())))
-        handler.end_headers()
-        handler.wfile.write(text.encode())
 
 
 class Client:
@@ -265,7 +219,7 @@ class Client:
         programs = folder / "bin"
         programs.mkdir()
         # What `install` writes is `review`: found on the PATH, and everything said is kept.
-        tee = [sys.executable, str(HERE / "mcp_tee.py"), str(self.record), self.name, review]
+        tee = [sys.executable, str(HERE / "tee.py"), str(self.record), self.name, review]
         (programs / "review").write_text(f'#!/bin/sh\nexec {shlex.join(tee)} "$@"\n')
         (programs / "review").chmod(0o755)
         self.path = f"{programs}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -288,20 +242,20 @@ class Client:
         own = environment(self.home) | {"PATH": self.path, "XDG_STATE_HOME": str(self.home / "state"), "XDG_CONFIG_HOME": str(self.home / ".config")}
         # A proxy that nobody listens on: whatever is not meant for loopback goes nowhere.
         proxies = {name: "http://127.0.0.1:9" for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")}
-        return own | proxies | {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"} | self.variables(script.url)
+        return own | proxies | {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"} | self.variables(script.server.url)
 
     def run(self, play, words=("--no-model",), limit=LONGEST):
         """Plays a script in one session of the client."""
         script = Script(play, pathlib.Path(os.environ["DUMP"]) / f"{self.name}.jsonl" if "DUMP" in os.environ else None)
         variables = self.environment(script) | self.reviewer.environment()
-        self.configure(script.url)
+        self.configure(script.server.url)
         install = ["mcp", "install", "--client", self.name, "--write", "--force", "--", *words]
         done = subprocess.run([self.review, *install], cwd=self.project, env=variables, capture_output=True, text=True)
         check(done.returncode == 0, f"{self.name}: install: {done.stderr}")
         self.approve()
         began = time.monotonic()
         ran = subprocess.run(
-            self.start(script.url), cwd=self.project, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit
+            self.start(script.server.url), cwd=self.project, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit
         )
         if "DUMP" in os.environ:
             (pathlib.Path(os.environ["DUMP"]) / f"{self.name}.out").write_text(f"{ran.returncode}\n{ran.stdout}\n---\n{ran.stderr}")
@@ -319,15 +273,15 @@ class Client:
         script = Script(reviewing(), pathlib.Path(os.environ["DUMP"]) / f"{self.name}-agent.jsonl" if "DUMP" in os.environ else None)
         # The client is ended while it may still hold a connection.
         script.server.handle_error = lambda *_: None
-        self.configure(script.url)
-        self.configure_agent(script.url)
+        self.configure(script.server.url)
+        self.configure_agent(script.server.url)
         program = self.home / "bin" / self.program
         program.write_text(f'#!/bin/sh\nexec {shlex.join(self.command())} "$@"\n')
         program.chmod(0o755)
         began = time.monotonic()
         words = ["--target", "main", "--agent", self.word or self.name, "--verify", "all", "--format", "json"]
         ran = subprocess.run(
-            [self.review, *words], cwd=self.project, env=self.environment(script) | self.agent_variables(script.url), stdin=subprocess.DEVNULL,
+            [self.review, *words], cwd=self.project, env=self.environment(script) | self.agent_variables(script.server.url), stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=limit,
         )
         script.server.shutdown()

@@ -12,14 +12,14 @@ usage: builds.py PATH-TO-REVIEW FOLDER-OF-PYTHON-TOOLS NODE-MODULES
 A check that cannot fail proves nothing: each expectation is then held against one that was spoiled. Ends with 1 and what was wrong.
 """
 
-import http.server
 import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
-import threading
+
+import chat_model
 
 REVIEW = pathlib.Path(sys.argv[1]).resolve()
 PYTHON = pathlib.Path(sys.argv[2]).resolve()
@@ -211,38 +211,20 @@ def checked(home, make, spoil):
     return f"{name}: {len(expected)} planted, all found in the checkout and in a copy, nothing else"
 
 
-class Model(http.server.BaseHTTPRequestHandler):
+def answer(handler, data):
     """Runs the tests, reports with the run that it was told, and finishes; without the tool it only reports."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        offered = {tool["function"]["name"] for tool in request["tools"]}
-        told = [message["content"] for message in request["messages"] if message["role"] == "tool"]
-        turns = [("build", {"action": "exec", "tool": "cargo.test", "args": ["halves"]})] if "build" in offered else []
-        run = told[0].split(", run ")[1].split(":")[0] if turns and told and ", run " in told[0] else None
-        report = {
-            "title": "Odd numbers are halved wrongly", "body": "Half of 3 is 1 here.", "severity": "high", "category": "logic",
-            "file_path": "src/lib.rs", "quote": "    n / 2 - n % 2", **({"build_run": run} if run else {}),
-        }
-        turns += [("report_finding", report), ("finish_review", {"summary": "One."})]
-        name, arguments = turns[min(len(told), len(turns) - 1)]
-        call = {"index": 0, "id": f"call_{len(told)}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-        chunks = [
-            {"delta": {"role": "assistant", "tool_calls": [call]}, "finish_reason": None},
-            {"delta": {}, "finish_reason": "tool_calls"},
-        ]
-        line = lambda choice: f"data: {json.dumps({'id': 'c', 'object': 'chat.completion.chunk', 'model': 'm', 'choices': [{'index': 0, **choice}]})}\n\n"
-        body = ("".join(map(line, chunks)) + "data: [DONE]\n\n").encode()
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    request = json.loads(data)
+    offered = {tool["function"]["name"] for tool in request["tools"]}
+    told = [message["content"] for message in request["messages"] if message["role"] == "tool"]
+    turns = [("build", {"action": "exec", "tool": "cargo.test", "args": ["halves"]})] if "build" in offered else []
+    run = told[0].split(", run ")[1].split(":")[0] if turns and told and ", run " in told[0] else None
+    report = {
+        "title": "Odd numbers are halved wrongly", "body": "Half of 3 is 1 here.", "severity": "high", "category": "logic",
+        "file_path": "src/lib.rs", "quote": "    n / 2 - n % 2", **({"build_run": run} if run else {}),
+    }
+    turns += [("report_finding", report), ("finish_review", {"summary": "One."})]
+    message = chat_model.called(len(told), *turns[min(len(told), len(turns) - 1)])
+    chat_model.send(handler, *chat_model.turn(request, message))
 
 
 def proved(home, _, spoil):
@@ -252,9 +234,8 @@ def proved(home, _, spoil):
     project.git("checkout", "-q", "-b", "topic")
     project.write({"src/lib.rs": library.replace("n / 2", "n / 2 - n % 2")})
     project.commit("change")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    project.environment |= {"OPENAI_CHAT_BASE_URL": "", "REVIEW_OPENAI_CHAT_BASE_URL": f"http://127.0.0.1:{server.server_address[1]}/v1", "REVIEW_OPENAI_CHAT_API_KEY": "k"}
+    server = chat_model.Server(answer)
+    project.environment |= {"OPENAI_CHAT_BASE_URL": "", "REVIEW_OPENAI_CHAT_BASE_URL": f"{server.url}/v1", "REVIEW_OPENAI_CHAT_API_KEY": "k"}
 
     def body(*words):
         _, review, said = project.review("--target", "main", "--model", "openai-chat/m", "--verify", "none", "--previous", "none", "--format", "json", *words)

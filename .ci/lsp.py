@@ -3,7 +3,7 @@
 usage: lsp.py PATH-TO-REVIEW PYTHON-OF-THE-CLIENT
 
 Each client sees findings follow its edits, applies a suggestion, dismisses a finding, and starts a review, which a model does that never ends, and
-cancels it (`lsp/test_client.py`, `lsp/neovim.lua`). Everything is said through `lsp/tee.py`, which keeps it. `lsp/check.py` then holds what the
+cancels it (`lsp/test_client.py`, `lsp/neovim.lua`). Everything is said through `tee.py`, which keeps it. `lsp/check.py` then holds what the
 server said against the types that are generated from the specification's meta-model.
 
 Ends with 1 and what was wrong, else with what was checked.
@@ -73,7 +73,7 @@ def main():
             model.held = True
             folder.mkdir()
             around = stage(folder, review, model)
-            server = [sys.executable, str(HERE / "lsp/tee.py"), str(record), name, review, "lsp", "--model", "openai-chat/scripted"]
+            server = [sys.executable, str(HERE / "tee.py"), "--framed", str(record), name, review, "lsp", "--model", "openai-chat/scripted"]
             run(name, command, around | {"LSP_COMMAND": json.dumps(server), "LSP_FOLDER": str(folder / "shop"), "TERM": "dumb"})
         done = subprocess.run([python, str(HERE / "lsp/check.py"), str(record)], env=dict(os.environ))
         sys.exit(done.returncode)

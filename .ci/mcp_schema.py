@@ -2,7 +2,7 @@
 
 usage: mcp_schema.py RECORD
 
-RECORD is what `mcp_tee.py` and `mcp_stage.py` keep. The version of a connection is the one that its `initialize` agreed on, or the one that a
+RECORD is what `tee.py` and `mcp_stage.py` keep. The version of a connection is the one that its `initialize` agreed on, or the one that a
 request carries with it. An answer is checked by the method that was asked: as a message, and its result as that method's result. Every version
 must have been spoken. Prints a line for each version; ends with 1 at the first thing that is wrong.
 

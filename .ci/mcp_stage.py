@@ -4,7 +4,6 @@ Main types: `Model`, `Stage`.
 """
 
 import contextlib
-import http.server
 import json
 import os
 import pathlib
@@ -22,6 +21,7 @@ import httpx2
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+import chat_model
 from outside import Repository, environment
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -68,20 +68,10 @@ class Model:
 
     def __init__(self, pace=0.3):
         self.pace, self.held, self.asked, self.left = pace, False, 0, 0
-        model = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                model.answer(self)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = chat_model.Server(self.answer)
 
     def environment(self):
-        return {"OPENAI_API_KEY": "no-key", "OPENAI_BASE_URL": f"http://127.0.0.1:{self.server.server_port}/v1"}
+        return {"OPENAI_API_KEY": "no-key", "OPENAI_BASE_URL": f"{self.server.url}/v1"}
 
     def turn(self, number):
         report = {
@@ -94,8 +84,8 @@ class Model:
         ]
         return steps[min(number, len(steps) - 1)]
 
-    def answer(self, handler):
-        body = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
+    def answer(self, handler, data):
+        body = json.loads(data)
         self.asked += 1
         spoken = sum(message["role"] == "assistant" for message in body["messages"])
         until = time.monotonic() + self.pace
@@ -103,33 +93,11 @@ class Model:
             if select.select([handler.connection], [], [], 0.02)[0] and not handler.connection.recv(1, socket.MSG_PEEK):
                 self.left += 1
                 return
-        name, given = self.turn(spoken)
-        call = {"id": f"call_{spoken}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
-        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        frame = {"id": "chatcmpl-1", "created": 1767225600, "model": body["model"]}
-        message = {"role": "assistant", "content": None, "tool_calls": [call]}
-        if not body.get("stream"):
-            whole = frame | {"object": "chat.completion", "usage": usage, "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
-            return self.send(handler, "application/json", json.dumps(whole))
-        frame |= {"object": "chat.completion.chunk"}
-        delta = message | {"tool_calls": [{"index": 0} | call]}
-        chunks = [
-            frame | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
-            frame | {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
-            frame | {"choices": [], "usage": usage},
-        ]
-        self.send(handler, "text/event-stream", "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n")
-
-    def send(self, handler, kind, text):
-        handler.send_response(200)
-        handler.send_header("content-type", kind)
-        handler.send_header("content-length", str(len(text.encode())))
-        handler.end_headers()
-        handler.wfile.write(text.encode())
+        chat_model.send(handler, *chat_model.turn(body, chat_model.called(spoken, *self.turn(spoken)), read=100))
 
 
 class Recording(httpx2.AsyncHTTPTransport):
-    """Keeps what a client sends and gets over HTTP, in the rows of `mcp_tee.py`, with the version that the request named."""
+    """Keeps what a client sends and gets over HTTP, in the rows of `tee.py`, with the version that the request named."""
 
     def __init__(self, stage, name):
         super().__init__()
@@ -196,7 +164,7 @@ class Stage:
         return [self.review, "mcp", "-C", str(self.repository.folder), *engine, *words]
 
     def tee(self, name, *words):
-        return [sys.executable, str(HERE / "mcp_tee.py"), str(self.record), name, *self.command(*words)]
+        return [sys.executable, str(HERE / "tee.py"), str(self.record), name, *self.command(*words)]
 
     def stdio(self, name, *words):
         command, *rest = self.tee(name, *words)

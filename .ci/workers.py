@@ -14,7 +14,6 @@ Ends with 1 and what was wrong, else with the figures.
 import collections
 import contextlib
 import glob
-import http.server
 import json
 import os
 import pathlib
@@ -28,6 +27,8 @@ import sys
 import tempfile
 import threading
 import time
+
+import chat_model
 
 BRANCHES = 30
 TURNS = 4
@@ -51,62 +52,30 @@ def environment(home, **more):
     return kept | who | {"HOME": str(home), "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "REVIEW_VERIFY": "none"} | more
 
 
-class Model(http.server.ThreadingHTTPServer):
+class Model(chat_model.Server):
     """Answers each branch in the same turns, and counts them."""
-
-    daemon_threads = True
 
     def __init__(self, tokens=1000):
         self.turns, self.tokens, self.lock = collections.Counter(), tokens, threading.Lock()
-        super().__init__(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def handle_error(self, *_):
-        """A worker that was killed in the middle of a turn is no fault of the server."""
+        super().__init__(self.answer)
 
     @property
     def base(self):
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+        return f"{self.url}/v1"
 
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+    def answer(self, handler, data):
+        request = json.loads(data)
         text = json.dumps(request["messages"])
         branch = re.search(r"topic-(\d+)", text).group(1)
         turn = sum(message["role"] == "assistant" for message in request["messages"])
-        with self.server.lock:
-            self.server.turns[(branch, turn)] += 1
+        with self.lock:
+            self.turns[(branch, turn)] += 1
         time.sleep(TURN)
         name, arguments = ("list_files", {}) if turn < TURNS - 1 else ("finish_review", {"summary": "Read.", "no_findings_reason": "It was read."})
         if 0 < turn < TURNS - 1:
             name, arguments = "read_file_part", {"file_path": f"part_{branch}.py", "start_line": turn}
-        call = {"id": f"call_{turn}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-        message = {"role": "assistant", "content": None, "tool_calls": [call]}
-        usage = {"prompt_tokens": self.server.tokens, "completion_tokens": 20, "total_tokens": self.server.tokens + 20}
-        if request.get("stream"):
-            delta = {"role": "assistant", "tool_calls": [call | {"index": 0}]}
-            chunks = [
-                {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
-                {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
-                {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [], "usage": usage},
-            ]
-            body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
-            kind = "text/event-stream"
-        else:
-            body = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "usage": usage})
-            kind = "application/json"
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.send_response(200)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(body.encode())))
-            self.end_headers()
-            self.wfile.write(body.encode())
+        message = chat_model.called(turn, name, arguments)
+        chat_model.send(handler, *chat_model.turn(request, message, self.tokens, 20))
 
 
 class Postgres:

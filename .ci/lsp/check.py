@@ -110,7 +110,7 @@ def main():
         if row["from"] == "end":
             ends[row["connection"]] = row["code"]
             continue
-        message = row["message"]
+        message = json.loads(row["text"])
         if row["from"] == "client":
             if "method" in message and "id" in message:
                 of[json.dumps(message["id"])] = message["method"]
