@@ -180,7 +180,13 @@ fn has_text_checks_only(review: &Review) -> bool {
     review.coverage.files.iter().all(|file| matches!(file.state, CoverageState::TextOnly | CoverageState::Skipped))
 }
 
-pub(super) fn count_reviewed(review: &Review) -> usize {
+/// Returns the summary of a model. That of the rules only counts, as the verdict does, unless nothing was there to review.
+pub(super) fn summary(review: &Review) -> Option<&str> {
+    let says_more = review.provenance.engine == Engine::Model || count_reviewed(review) == 0;
+    Some(review.summary.trim()).filter(|text| says_more && !text.is_empty())
+}
+
+pub(crate) fn count_reviewed(review: &Review) -> usize {
     review.coverage.files.iter().filter(|file| file.state != CoverageState::Skipped).count()
 }
 
@@ -313,12 +319,13 @@ pub(crate) const ALSO_NOTICED: &str = "Also noticed";
 
 /// Renders the rationale of the verification of a finding and what it corrected, before both are sanitized; `None` without one.
 pub(crate) fn rationale(finding: &Finding) -> Option<String> {
-    let (mark, why) = (finding.mark()?, finding.verification.rationale()?);
+    finding.mark()?;
+    let why = finding.verification.rationale()?;
     let by = finding.verification.by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
     let corrections: Vec<String> = finding.verification.corrections.iter().map(correction).collect();
     let corrected =
         if corrections.is_empty() { String::new() } else { format!(" Corrected: {}.", corrections.join("; ")) };
-    Some(format!("Verification{by}, {mark}: {why}{corrected}"))
+    Some(format!("Verification{by}: {why}{corrected}"))
 }
 
 /// Maximum number of characters of each version of a corrected passage.

@@ -71,9 +71,8 @@ fn head(review: &Review) -> String {
     let mut out = format!("# Code review\n\n**{}**\n\n", digest::verdict(review));
     render_provenance(&mut out, review);
     render_outcome(&mut out, review, REASONS);
-    let summary = prose(&shorten(review.summary.trim(), SUMMARY));
-    if !summary.trim().is_empty() {
-        let _ = write!(out, "## Summary\n\n{summary}\n\n");
+    if let Some(summary) = digest::summary(review) {
+        let _ = write!(out, "## Summary\n\n{}\n\n", prose(&shorten(summary, SUMMARY)));
     }
     out
 }

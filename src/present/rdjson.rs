@@ -140,7 +140,7 @@ fn message(entry: &ReportEntry<'_>, told: Option<&Suggestion>, most: usize) -> S
     parts.push(prose(&shorten(&entry.body, most)));
     if let (Some(suggestion), Some(diff)) = (told, entry.finding.and_then(describe_suggestion)) {
         let lines = digest::describe_lines(suggestion.lines);
-        let said = format!("Suggested instead of {lines} of {}:", code(&suggestion.path.display_name()));
+        let said = format!("Suggested for {lines} of {}:", code(&suggestion.path.display_name()));
         parts.push(format!("{said}\n\n{}", fenced("diff", &shorten(&diff, most))));
     }
     parts.extend(entry.finding.map(|finding| inline(&facts(finding))));

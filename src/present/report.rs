@@ -191,8 +191,8 @@ pub(super) fn describe_suggestion(finding: &Finding) -> Option<String> {
     if patch::diff_rows(finding).is_some() {
         return Some(format!("Suggested:\n{diff}"));
     }
-    let diff = if diff.is_empty() { "(nothing: the lines go)" } else { &diff };
-    Some(format!("Suggested instead of {} of {}:\n{diff}", digest::describe_lines(suggestion.lines), suggestion.path))
+    let diff = if diff.is_empty() { "(removal)" } else { &diff };
+    Some(format!("Suggested for {} of {}:\n{diff}", digest::describe_lines(suggestion.lines), suggestion.path))
 }
 
 /// Lists the further places of a finding, each on a line.

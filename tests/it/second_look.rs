@@ -347,7 +347,7 @@ fn words_of_a_rationale_do_nothing_where_they_are_shown() {
     ] {
         assert!(flat.contains(part), "{part}: {}", shown.text());
     }
-    let whole = "Verification by anthropic/scripted, uncertain: Wrong";
+    let whole = "Verification by anthropic/scripted: Wrong";
     assert!(!flat.contains(whole), "{}", shown.text());
     let flat = why.text().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains(whole), "{}", why.text());

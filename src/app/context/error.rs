@@ -156,10 +156,10 @@ impl AppError {
             | Self::Git(GitError::Stopped(why))
             | Self::Workspace(WorkspaceError::Stopped(why))
             | Self::Fetch(FetchError::Stopped(why) | FetchError::Process(ProcessError::Stopped(why)))
-            | Self::Engine(EngineError::NotAdmitted(NotAdmitted::Stopped(why)))
-            | Self::Engine(EngineError::Unfinished(BlockingFailure::Abandoned {
-                why: why @ CancelReason::Interrupted, ..
-            })) => Some(*why),
+            | Self::Engine(
+                EngineError::NotAdmitted(NotAdmitted::Stopped(why))
+                | EngineError::Unfinished(BlockingFailure::Abandoned { why: why @ CancelReason::Interrupted, .. }),
+            ) => Some(*why),
             Self::Forge(error) => error.stopped,
             _ => None,
         }
@@ -232,7 +232,9 @@ impl AppError {
             return if stopped == CancelReason::Interrupted { 130 } else { 3 };
         }
         match self {
-            Self::Engine(EngineError::Unfinished(_) | EngineError::NotAdmitted(_)) | Self::Unfinished(_) | Self::Broken => 3,
+            Self::Engine(EngineError::Unfinished(_) | EngineError::NotAdmitted(_))
+            | Self::Unfinished(_)
+            | Self::Broken => 3,
             Self::Forge(error) => forge_code(error),
             Self::Fetch(error) => fetch_code(error),
             Self::UseCase(error) => error.exit_code(),

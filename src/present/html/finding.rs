@@ -20,7 +20,7 @@ pub(super) fn values(number: usize, finding: &Finding, files: &ReportedFiles<'_>
     let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
     let patched = patch::diff_rows(finding);
     let instead = finding.suggestion.as_ref().filter(|_| patched.is_none()).map(|suggestion| {
-        format!("Suggested instead of {} of {}", digest::describe_lines(suggestion.lines), suggestion.path)
+        format!("Suggested for {} of {}", digest::describe_lines(suggestion.lines), suggestion.path)
     });
     let rows = patched.or_else(|| finding.suggestion.as_ref().map(patch::added_rows));
     let suggestion = rows.map(|rows| {

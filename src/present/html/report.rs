@@ -86,7 +86,7 @@ fn head(review: &Review) -> Value {
         reasons => review.reasons.clone(),
         gaps => gaps.map(|one| context! { label => one.label, text => row(one) }).collect::<Vec<_>>(),
         closing => closing,
-        summary => safe(markdown::render(&review.summary)),
+        summary => safe(markdown::render(digest::summary(review).unwrap_or_default())),
         receipt => receipt.iter().map(|one| context! { label => one.label, text => row(one) }).collect::<Vec<_>>(),
     }
 }

@@ -52,8 +52,8 @@ fn head(out: &mut String, review: &Review) {
     let _ = write!(out, "# Code review\n\n**{}**\n\n", digest::verdict(review));
     render_provenance(out, review);
     render_outcome(out, review, usize::MAX);
-    if !review.summary.trim().is_empty() {
-        let _ = write!(out, "## Summary\n\n{}\n\n", prose(&review.summary));
+    if let Some(summary) = digest::summary(review) {
+        let _ = write!(out, "## Summary\n\n{}\n\n", prose(summary));
     }
 }
 
@@ -174,7 +174,7 @@ pub(super) fn render_body(out: &mut String, finding: &Finding, why: bool) {
     }
     if let (Some(suggestion), None) = (&finding.suggestion, &patched) {
         let (lines, path) = (digest::describe_lines(suggestion.lines), code(&suggestion.path.display_name()));
-        let _ = write!(out, "Suggested instead of {lines} of {path}:\n\n{}\n\n", diff(&patch::added_rows(suggestion)));
+        let _ = write!(out, "Suggested for {lines} of {path}:\n\n{}\n\n", diff(&patch::added_rows(suggestion)));
     }
     if let Some(rationale) = digest::rationale(finding).filter(|_| why) {
         let _ = write!(out, "{}\n\n", prose(&rationale));

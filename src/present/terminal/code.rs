@@ -34,7 +34,7 @@ pub(super) fn draw(page: &mut TerminalPage<'_>, finding: &Finding) {
     draw_rows(page, &rows, underline.as_ref());
     if let Some(suggestion) = &finding.suggestion {
         let margin = " ".repeat(INDENT);
-        let title = format!("suggested instead of {} of {}", digest::describe_lines(suggestion.lines), suggestion.path);
+        let title = format!("suggested for {} of {}", digest::describe_lines(suggestion.lines), suggestion.path);
         page.wrapped(&margin, &margin, &title, super::DIM);
         draw_rows(page, &patch::added_rows(suggestion), None);
     }

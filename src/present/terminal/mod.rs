@@ -196,12 +196,10 @@ fn outcome(page: &mut TerminalPage<'_>, review: &Review) {
     }
 }
 
-/// Draws the summary of a model; that of the rules only counts, unless nothing was there to review.
 fn summary(page: &mut TerminalPage<'_>, review: &Review) {
-    let says_more = review.provenance.engine == Engine::Model || digest::count_reviewed(review) == 0;
-    if says_more && !review.summary.trim().is_empty() {
+    if let Some(summary) = digest::summary(review) {
         page.blank();
-        page.prose(0, &review.summary);
+        page.prose(0, summary);
     }
 }
 
@@ -571,7 +569,7 @@ mod tests {
             let options = RenderOptions { why, width: 100, ..RenderOptions::default() };
             let page = String::from_utf8(render(&review, &options)).unwrap();
             assert!(page.contains("uncertain: A caller may guard it ·"), "{page}");
-            let whole = "Verification by openai/x, uncertain: A caller may guard it. It has three callers.";
+            let whole = "Verification by openai/x: A caller may guard it. It has three callers.";
             assert_eq!(page.contains(whole), why, "{page}");
             let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
             let corrected =

@@ -159,7 +159,7 @@ fn suggested(writer: &CommentWriter<'_>, finding: &Finding) -> String {
         Some(_) => "Suggested change:".to_owned(),
         None => {
             let path = writer.inline_code(&suggestion.path.display_name(), PATH);
-            format!("Suggested instead of {} of {path}:", digest::describe_lines(suggestion.lines))
+            format!("Suggested for {} of {path}:", digest::describe_lines(suggestion.lines))
         }
     };
     let rows = patched.unwrap_or_else(|| patch::added_rows(suggestion));
@@ -169,7 +169,7 @@ fn suggested(writer: &CommentWriter<'_>, finding: &Finding) -> String {
         lines.push(format!("… {} more lines", rows.len() - ROWS));
     }
     if lines.is_empty() {
-        return format!("\n\n{title} nothing; they go.");
+        return format!("\n\n{title} removal.");
     }
     match writer.fenced_block("diff", &lines.join("\n"), DIFF) {
         block if block.is_empty() => format!("\n\n{title} too long to be shown here."),
@@ -181,7 +181,7 @@ fn suggested(writer: &CommentWriter<'_>, finding: &Finding) -> String {
 fn rationale(writer: &CommentWriter<'_>, finding: &Finding) -> String {
     let Some(rationale) = digest::rationale(finding) else { return String::new() };
     let text = writer.markdown_line(&rationale, RATIONALE);
-    format!("\n\n<details><summary>Verification</summary>\n\n{text}\n\n</details>")
+    format!("\n\n<details><summary>Why</summary>\n\n{text}\n\n</details>")
 }
 
 /// Renders the origin, confidence and id of the finding.

@@ -15,7 +15,7 @@ use super::source_links::SourceLinks;
 use crate::domain::finding::{Finding, FindingId, Prominence, Severity};
 use crate::domain::forge::{DeliveryVerdict, MarkTrust, RunMark, SummaryMark, SummaryOnlyMark};
 use crate::domain::id::CommitId;
-use crate::domain::review::Review;
+use crate::domain::review::{Review, ReviewOutcome};
 use crate::present::digest;
 
 use page::SummaryPage;
@@ -146,10 +146,14 @@ fn untold(parts: &SummaryParts, in_artefact: &[FindingId], marked: usize) -> usi
     all.len()
 }
 
-/// The text of the review of a pull request, whose comments are the findings on lines; `head` is the commit that it is posted on.
+/// The text of the review of a pull request, whose comments are the findings on lines, without what the summary says; `head` is the commit that it is posted on.
 pub fn render_review_body(review: &Review, parts: &SummaryParts, head: CommitId, guard: &SecretGuard) -> String {
     let page = SummaryPage::new(review, parts, guard);
-    let mut text = format!("{}\n\n", page.verdict_sentence());
+    let mut text = match (parts.trust, review.outcome) {
+        (MarkTrust::Own, ReviewOutcome::Incomplete) => "**This review is incomplete.**\n\n".to_owned(),
+        (MarkTrust::Own, ReviewOutcome::Failed) => format!("**{}.**\n\n", digest::nothing(review)),
+        _ => String::new(),
+    };
     if let Some(line) = page.moved_head_note() {
         text.push_str(&format!("{line}\n\n"));
     }

@@ -132,47 +132,33 @@ impl<'a> SummaryPage<'a> {
         format!("## Review: {words}\n\n")
     }
 
-    /// The verdict in a sentence, with what was looked at.
-    pub(super) fn verdict_sentence(&self) -> String {
+    /// The change and the request for changes; for a clean review, also what was looked at and by whom.
+    fn change_sentence(&self) -> String {
         let change = &self.review.change;
         let size = digest::size(change).join(", ");
         let what = format!("{} ({size})", self.writer.inline_code(&digest::change_names(change), PLACE));
-        if self.parts.trust == MarkTrust::Untrusted {
-            return untrusted::sentence(self.raised_counts().as_deref(), &what, self.parts.verdict);
-        }
         let found = self.raised_findings().next().is_some();
+        let engine_kind = self.review.provenance.engine;
+        let said = match (self.parts.trust, self.review.outcome) {
+            (MarkTrust::Untrusted, _) if found => format!("The change is {what}. There may be more findings."),
+            (MarkTrust::Own, ReviewOutcome::Complete) if !found => {
+                let by = match engine_kind {
+                    Engine::Rules => "The built-in rules (no model)".to_owned(),
+                    Engine::Model => self.writer.inline_code(&engine(self.review), TITLE),
+                };
+                match digest::count_reviewed(self.review) {
+                    0 => format!("{by} found no file of {what} with lines to look at."),
+                    files => {
+                        let files = digest::count_noun(files, "changed file");
+                        format!("{by} {} {files} of {what}.", engine_kind.past_tense())
+                    }
+                }
+            }
+            _ => format!("The change is {what}."),
+        };
         let asks = match self.parts.verdict {
             DeliveryVerdict::Comment => "",
             DeliveryVerdict::RequestChanges => " This review asks for changes.",
-        };
-        let said = match self.review.outcome {
-            ReviewOutcome::Failed => format!("**{}** of {what}.", digest::nothing(self.review)),
-            ReviewOutcome::Incomplete if found => {
-                format!("**Incomplete**: {} in {what}, and there may be more.", self.severity_counts())
-            }
-            ReviewOutcome::Incomplete => {
-                format!("**Incomplete**: nothing was found so far in {what}; that is not a pass.")
-            }
-            ReviewOutcome::Complete if found => format!("**{}** in {what}.", self.severity_counts()),
-            ReviewOutcome::Complete if self.silent() > 0 => {
-                format!(
-                    "**Nothing new** in {what}; {} not raised, see below.",
-                    digest::count_noun(self.silent(), "finding")
-                )
-            }
-            ReviewOutcome::Complete => match self.count_reviewed() {
-                0 => format!("**Nothing was found**, though no file of {what} had lines to look at."),
-                files => {
-                    let (were, files) =
-                        (if files == 1 { "was" } else { "were" }, digest::count_noun(files, "changed file"));
-                    let verb = self.review.provenance.engine.past_tense();
-                    let by = match self.review.provenance.engine {
-                        Engine::Rules => "the built-in rules (no model)".to_owned(),
-                        Engine::Model => self.writer.inline_code(&engine(self.review), TITLE),
-                    };
-                    format!("**Nothing was found** by {by}. {files} of {what} {were} {verb}.")
-                }
-            },
         };
         format!("{said}{asks}")
     }
@@ -180,11 +166,6 @@ impl<'a> SummaryPage<'a> {
     /// Findings of this review that nothing is said about on lines: it is not clean.
     fn silent(&self) -> usize {
         self.parts.by_others.len() + self.parts.late.len()
-    }
-
-    fn count_reviewed(&self) -> usize {
-        let files = &self.review.coverage.files;
-        files.iter().filter(|file| file.state != crate::domain::review::CoverageState::Skipped).count()
     }
 
     pub(super) fn moved_head_note(&self) -> Option<String> {
@@ -196,7 +177,7 @@ impl<'a> SummaryPage<'a> {
 
     /// The verdict, the reasons, what is to be known before anything else.
     pub(super) fn render_head(&self, room: usize) -> String {
-        let mut out = format!("{}{}\n\n", self.verdict_heading(), self.verdict_sentence());
+        let mut out = format!("{}{}\n\n", self.verdict_heading(), self.change_sentence());
         if self.parts.trust == MarkTrust::Untrusted {
             out.push_str(untrusted::CAUTION);
             if !self.review.reasons.is_empty() {
@@ -206,7 +187,7 @@ impl<'a> SummaryPage<'a> {
         }
         if self.parts.trust == MarkTrust::Own && self.review.outcome != ReviewOutcome::Complete {
             if self.review.outcome == ReviewOutcome::Incomplete {
-                out.push_str(&format!("Not complete: {}.\n", self.why_incomplete()));
+                out.push_str(&format!("Why: {}.\n", self.why_incomplete()));
             }
             self.render_list(&mut out, &self.review.reasons, room);
             out.push('\n');

@@ -61,7 +61,7 @@ fn a_clean_review_says_that_it_found_nothing() {
     let body = shown(&clean, &SummaryParts::default());
     insta::assert_snapshot!(body);
     assert!(
-        body.starts_with("## Review: no findings\n") && body.contains("**Nothing was found** by the built-in rules")
+        body.starts_with("## Review: no findings\n\nThe built-in rules (no model) checked 5 changed files of `main")
     );
     let open = SummaryParts { still_open: vec![earlier("b0")], ..SummaryParts::default() };
     let body = shown(&clean, &open);
@@ -143,8 +143,10 @@ fn an_incomplete_review_is_no_pass() {
         let body = shown(&review, &parts(&review));
         let first = body.lines().next().unwrap();
         assert!(first.contains("incomplete") || first.contains("failed"), "{first}");
-        assert!(!body.contains("no findings") && !body.contains("Nothing was found"), "{body}");
+        assert!(!body.contains("no findings"), "{body}");
         assert!(SummaryMark::read(&body).is_none_or(|mark| !mark.complete));
+        let text = render_review_body(&review, &parts(&review), commit(9), &SecretGuard::default());
+        assert!(text.contains("incomplete") || text.contains("Nothing was reviewed"), "{text}");
         insta::assert_snapshot!(body);
     }
 }
@@ -176,6 +178,8 @@ fn a_later_review_says_what_became_of_the_earlier_ones() {
     assert_eq!((mark.run, Some(mark.head), mark.complete), (review.id, review.change.head, true));
     let text = render_review_body(&review, &parts, commit(9), &SecretGuard::default());
     insta::assert_snapshot!(text);
+    let counts = [&body, &text].map(|page| page.matches("3 findings").count());
+    assert_eq!(counts, [1, 0], "the number is said once on a pull request");
     assert_eq!(RunMark::read(&text), Some(RunMark { run: review.id, head: commit(9) }));
 }
 
@@ -263,10 +267,10 @@ fn where_only_the_head_moved_nothing_was_lost() {
     moved.outcome = ReviewOutcome::Incomplete;
     moved.reasons = vec!["The commits after 0707070707 were not reviewed.".to_owned()];
     let body = shown(&moved, &SummaryParts { moved: Some(commit(9)), ..parts(&moved) });
-    assert!(body.contains("Not complete: newer commits were not reviewed.") && !body.contains("was lost"), "{body}");
+    assert!(body.contains("Why: newer commits were not reviewed.") && !body.contains("was lost"), "{body}");
     moved.reasons.push("The time was up.".to_owned());
     let body = shown(&moved, &SummaryParts { moved: Some(commit(9)), ..parts(&moved) });
-    assert!(!body.contains("Not complete: newer"), "{body}");
+    assert!(!body.contains("Why: newer"), "{body}");
 }
 
 #[test]

@@ -2,11 +2,10 @@
 //!
 //! No word of the review itself stands here; its findings are told as those of any other, in `page`.
 
-use crate::domain::forge::DeliveryVerdict;
 use crate::domain::run::RunId;
 
-/// The end of the review's text.
-pub(super) const INTRODUCTION: &str = "It was made by the pull request's own workflow, which its author controls. The summary comment says what that means, and lists all \
+/// The text of the review.
+pub(super) const INTRODUCTION: &str = "This review was made by the pull request's own workflow, which its author controls. The summary comment says what that means, and lists all \
      findings.";
 
 /// The first line; `counts` are the findings, if there are any. It never sounds like a pass.
@@ -15,20 +14,8 @@ pub(super) fn heading(counts: Option<&str>) -> String {
     format!("## Review by the pull request's own workflow: {words}\n\n")
 }
 
-/// Returns the sentence on what it names.
-pub(super) fn sentence(counts: Option<&str>, what: &str, verdict: DeliveryVerdict) -> String {
-    let asks = match verdict {
-        DeliveryVerdict::Comment => "",
-        DeliveryVerdict::RequestChanges => " This review asks for changes.",
-    };
-    match counts {
-        Some(counts) => format!("**{counts}** in {what}, and there may be more.{asks}"),
-        None => format!("**Nothing new is named** in {what}. That is not a pass.{asks}"),
-    }
-}
-
 /// The basis of the review.
-pub(super) const CAUTION: &str = "This review was made by the pull request's own workflow, **which its author controls**. Here it was checked that each finding quotes the \
+pub(super) const CAUTION: &str = "The workflow **is controlled by the author** of the pull request. Here it was checked that each finding quotes the \
      change as it is and that each suggestion applies; whether a finding is right, and how bad it is, was not. What the review says of itself \
      (that it is complete, what it looked at, what is fixed) is not repeated, and **nothing can be concluded from what it does not say**.\n\n";
 

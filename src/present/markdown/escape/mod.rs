@@ -199,7 +199,10 @@ impl InlineEscaper {
         for word in text.split_inclusive(' ') {
             let bare = word.trim_end_matches(' ');
             if is_live(bare) {
-                self.code(bare);
+                let (before, core, after) = split_punctuation(bare);
+                self.out.push_str(before);
+                self.code(core);
+                self.out.push_str(after);
             } else {
                 bare.chars().for_each(|c| self.escaped(c));
             }
@@ -273,6 +276,15 @@ fn closing(text: &str, run: usize) -> Option<usize> {
     None
 }
 
+/// Splits a word that becomes code from the parentheses and the punctuation of the sentence around it.
+fn split_punctuation(word: &str) -> (&str, &str, &str) {
+    let inner = word.trim_start_matches('(');
+    let is_closed = !inner.contains('(');
+    let core =
+        inner.trim_end_matches(|c| matches!(c, ',' | '.' | ':' | ';' | '!' | '?') || (c == ')' && is_closed));
+    if is_live(core) { (&word[..word.len() - inner.len()], core, &inner[core.len()..]) } else { ("", word, "") }
+}
+
 /// Checks whether a line begins with a word that becomes code, before which a backslash would show.
 fn begins_with_live(text: &str) -> bool {
     text.split([' ', '`']).next().is_some_and(is_live)
@@ -292,8 +304,10 @@ mod tests {
 
     #[test]
     fn what_would_notify_or_link_is_code() {
-        assert_eq!(inline("fixes #12, cc @octo/team"), "fixes `#12,` cc `@octo/team`");
+        assert_eq!(inline("fixes #12, cc @octo/team"), "fixes `#12`, cc `@octo/team`");
         assert_eq!(inline("see www.e.example and a@b.example"), "see `www.e.example` and `a@b.example`");
+        assert_eq!(inline("done (see #12, #13). Is it @octo?"), "done (see `#12`, `#13`). Is it `@octo`?");
+        assert_eq!(inline("(#12) https://e.example/a_(b), GH-1:"), "(`#12`) `https://e.example/a_(b)`, `GH-1`:");
         assert_eq!(inline("`a`@b"), "`a` `@b`");
     }
 
