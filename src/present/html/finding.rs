@@ -19,9 +19,10 @@ pub(super) fn values(number: usize, finding: &Finding, files: &ReportedFiles<'_>
     numbers.dedup();
     let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
     let patched = patch::diff_rows(finding);
-    let instead = finding.suggestion.as_ref().filter(|_| patched.is_none()).map(|suggestion| {
-        format!("Suggested for {} of {}", digest::describe_lines(suggestion.lines), suggestion.path)
-    });
+    let title =
+        finding.suggestion.as_ref().filter(|_| patched.is_none()).map(|suggestion| {
+            format!("Suggested for {} of {}", digest::describe_lines(suggestion.lines), suggestion.path)
+        });
     let rows = patched.or_else(|| finding.suggestion.as_ref().map(patch::added_rows));
     let suggestion = rows.map(|rows| {
         let lines: Vec<CodeLine<'_>> = rows.into_iter().map(CodeLine::from).collect();
@@ -30,7 +31,7 @@ pub(super) fn values(number: usize, finding: &Finding, files: &ReportedFiles<'_>
         } else {
             code::render_lines(&lines, None)
         };
-        context! { title => instead.unwrap_or_else(|| "Suggested change".to_owned()), code => safe(code) }
+        context! { title => title.unwrap_or_else(|| "Suggested change".to_owned()), code => safe(code) }
     });
     context! {
         number => number,

@@ -357,7 +357,11 @@ fn a_comment_in_full() {
     };
     let draft = drafted(vec![one], vec![file("a.rs"), file("b.rs")]);
     insta::assert_snapshot!(draft.comments[0].comment.body);
-    assert_eq!(draft.comments[0].comment.body.matches("erifi").count(), 2, "in the mark, and to whom the reason is due");
+    assert_eq!(
+        draft.comments[0].comment.body.matches("erifi").count(),
+        2,
+        "in the mark, and to whom the reason is due"
+    );
     let mark = FindingMark::read(&draft.comments[0].comment.body).unwrap();
     assert_eq!((mark.id.0.as_str(), mark.quote), ("a", draft.comments[0].quote.clone()));
 }

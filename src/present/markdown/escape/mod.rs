@@ -280,8 +280,7 @@ fn closing(text: &str, run: usize) -> Option<usize> {
 fn split_punctuation(word: &str) -> (&str, &str, &str) {
     let inner = word.trim_start_matches('(');
     let is_closed = !inner.contains('(');
-    let core =
-        inner.trim_end_matches(|c| matches!(c, ',' | '.' | ':' | ';' | '!' | '?') || (c == ')' && is_closed));
+    let core = inner.trim_end_matches(|c| matches!(c, ',' | '.' | ':' | ';' | '!' | '?') || (c == ')' && is_closed));
     if is_live(core) { (&word[..word.len() - inner.len()], core, &inner[core.len()..]) } else { ("", word, "") }
 }
 
