@@ -132,9 +132,9 @@ impl EncodedBlock {
     }
 
     fn find(&self, hits: &mut Vec<SecretHit>) {
-        // A name of one case, a hash, or a path is no base64 of a text.
+        // A name of one case, a hash, or a path is no base64 of a text. That of a key without small letters may have none itself.
         let has = |is: fn(&u8) -> bool| self.letters.bytes().any(|byte| is(&byte));
-        if !has(u8::is_ascii_uppercase) || !has(u8::is_ascii_lowercase) {
+        if !has(u8::is_ascii_uppercase) || !(has(u8::is_ascii_lowercase) || has(u8::is_ascii_digit)) {
             return;
         }
         let Some(spelled) = SPELLED.as_ref() else { return };

@@ -279,6 +279,12 @@ fn many_beginnings_on_one_line_do_not_multiply() {
 }
 
 #[test]
+fn a_key_whose_base64_has_no_small_letter_is_masked() {
+    let masked = mask("token: QVNJQTJBRDJBNDJCNDJCNTZDVDM=\n");
+    assert!(!masked.contains("RDJBNDJC"), "{masked}");
+}
+
+#[test]
 fn base64_costs_what_it_is_long() {
     use base64::Engine as _;
     let encode = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
