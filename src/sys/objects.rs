@@ -23,7 +23,7 @@ const FEW: u32 = 16;
 /// The number of bases of deltas each handle keeps.
 const BASES: usize = 64;
 /// The maximum number of bytes of those.
-const BASE_BYTES: usize = 16 << 20;
+const BASE_BYTES: usize = 8 << 20;
 
 /// The object folder of a repository and what was opened of it, for all threads; [`reader`](Self::reader) gives each its own reader.
 #[derive(Clone)]

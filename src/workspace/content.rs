@@ -1,9 +1,10 @@
 //! The cache of file contents during a run, under one cap. Main types: [`SearchContent`], [`MaskedTextCache`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::LineRegex;
 use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::sys::charset;
@@ -11,10 +12,13 @@ use crate::sys::charset;
 /// Files with more bytes than this are not read.
 pub const READ_LIMIT: u64 = 32 << 20;
 
-/// The capacity of the cache, in bytes of text.
-const KEEP_LIMIT: u64 = 128 << 20;
-/// A text that takes more bytes is read again when it is wanted again: a few of them, which few changes have, would take all the room.
-const KEEP_EACH: u64 = 16 << 20;
+/// The capacity for the contents that searches read, in bytes of text.
+const CONTENT_LIMIT: u64 = 128 << 20;
+/// The capacity for the first masked texts, in bytes; they stay. A large change is read from its first file to its last several times, so that
+/// the last texts would push out each other before they are wanted again.
+const FIRST_LIMIT: u64 = 32 << 20;
+/// The capacity for those that come after them, in bytes: each pushes out the oldest. A file is asked several questions one after another.
+const LATEST_LIMIT: u64 = 4 << 20;
 
 /// The contents of a file as a search needs them: decoded, not masked. Nothing but a search's first look may use them.
 pub(super) enum SearchContent {
@@ -41,9 +45,10 @@ impl SearchContent {
         Self::Text { text: decoded.text.into_boxed_str(), charset: decoded.charset }
     }
 
-    /// Likewise, but nothing is copied of text that is not `wanted`: then `None`.
-    pub(super) fn text_if(bytes: &[u8], wanted: impl FnOnce(&str) -> bool) -> Option<Self> {
-        (charset::is_binary(bytes) || wanted(&charset::text(bytes))).then(|| Self::new(bytes))
+    /// Likewise, but nothing is copied of text that `pattern` is not in: then `None`. Text that it would take minutes to search is not tried.
+    pub(super) fn for_pattern(bytes: &[u8], pattern: &LineRegex) -> Option<Self> {
+        let is_wanted = |text: &str| pattern.is_costly(text) || pattern.may_match(text);
+        (charset::is_binary(bytes) || is_wanted(&charset::text(bytes))).then(|| Self::new(bytes))
     }
 
     fn size(&self) -> u64 {
@@ -54,33 +59,38 @@ impl SearchContent {
     }
 }
 
-/// The cap, and the masked texts that were asked for.
+/// What remains of the cap on contents, and the masked texts that were asked for.
 pub(super) struct MaskedTextCache {
     left: AtomicU64,
-    texts: Mutex<HashMap<RepoPath, Arc<FileText>>>,
+    texts: Mutex<MaskedTexts>,
+}
+
+/// Masked texts under two caps: the first ones, and the latest of the others.
+#[derive(Default)]
+struct MaskedTexts {
+    by_path: HashMap<RepoPath, Arc<FileText>>,
+    first: u64,
+    /// The latest ones with their sizes, the oldest first.
+    latest: VecDeque<(RepoPath, u64)>,
+    latest_bytes: u64,
 }
 
 impl Default for MaskedTextCache {
     fn default() -> Self {
-        Self { left: AtomicU64::new(KEEP_LIMIT), texts: Mutex::default() }
+        Self { left: AtomicU64::new(CONTENT_LIMIT), texts: Mutex::default() }
     }
 }
 
 impl MaskedTextCache {
-    /// Checks whether so many bytes may be kept; if so they are counted.
-    fn reserve(&self, bytes: u64) -> bool {
-        let take = |left: u64| left.checked_sub(bytes);
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
-    }
-
-    /// Checks whether `content` may be kept.
+    /// Checks whether `content` may be kept; if so its bytes are counted.
     pub(super) fn has_room(&self, content: &SearchContent) -> bool {
-        self.reserve(content.size())
+        let take = |left: u64| left.checked_sub(content.size());
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
     /// A text that was kept.
     pub(super) fn text(&self, path: &RepoPath) -> Option<Arc<FileText>> {
-        self.texts.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+        self.lock().by_path.get(path).cloned()
     }
 
     /// The masked text of `path`, made from `decoded` where it is not kept yet.
@@ -91,18 +101,68 @@ impl MaskedTextCache {
         self.insert(path, FileText::new(decoded, charset))
     }
 
-    /// Keeps a text while there is room, and lends it. Where another thread was first, its text is lent.
+    /// Keeps a text as far as there is room, and lends it. Where another thread was first, its text is lent.
     pub(super) fn insert(&self, path: &RepoPath, text: FileText) -> Arc<FileText> {
-        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = texts.get(path) {
+        let mut texts = self.lock();
+        if let Some(known) = texts.by_path.get(path) {
             return Arc::clone(known);
         }
         let text = Arc::new(text);
+        texts.insert(path, Arc::clone(&text));
+        text
+    }
+
+    fn lock(&self) -> MutexGuard<'_, MaskedTexts> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MaskedTexts {
+    fn insert(&mut self, path: &RepoPath, text: Arc<FileText>) {
         // Each line costs four bytes more.
         let bytes = text.text().len() as u64 + u64::from(text.line_count()) * 4;
-        if bytes <= KEEP_EACH && self.reserve(bytes) {
-            texts.insert(path.clone(), Arc::clone(&text));
+        if self.first + bytes <= FIRST_LIMIT {
+            self.first += bytes;
+        } else if bytes <= LATEST_LIMIT {
+            self.latest.push_back((path.clone(), bytes));
+            self.latest_bytes += bytes;
+        } else {
+            return;
         }
-        text
+        self.by_path.insert(path.clone(), text);
+        while self.latest_bytes > LATEST_LIMIT
+            && let Some((oldest, bytes)) = self.latest.pop_front()
+        {
+            self.latest_bytes -= bytes;
+            self.by_path.remove(&oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_keeps_nothing_copies_only_text_with_its_pattern() {
+        let pattern = LineRegex::new("a+").unwrap();
+        assert!(SearchContent::for_pattern(b"b\n", &pattern).is_none());
+        assert!(SearchContent::for_pattern(b"ba\n", &pattern).is_some());
+        assert!(SearchContent::for_pattern(b"\0", &pattern).is_some());
+    }
+
+    #[test]
+    fn the_first_texts_stay_and_the_others_push_out_each_other() {
+        let cache = MaskedTextCache::default();
+        let path = |at: usize| RepoPath::parse(&format!("f{at:02}")).unwrap();
+        let text = "x".repeat(1 << 20);
+        for at in 0..40 {
+            cache.insert(&path(at), FileText::new(&text, "UTF-8"));
+        }
+        let is_kept = |at: &usize| cache.text(&path(*at)).is_some();
+        let kept: Vec<usize> = (0..40).filter(is_kept).collect();
+        assert_eq!(kept, [(0..31).collect::<Vec<_>>(), (37..40).collect()].concat());
+        let large = cache.insert(&path(40), FileText::new(&text.repeat(5), "UTF-8"));
+        assert_eq!((large.text().len(), is_kept(&40), is_kept(&39)), (5 << 20, false, true));
     }
 }

@@ -4,11 +4,12 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader};
 use super::content::{MaskedTextCache, READ_LIMIT, SearchContent};
 use super::search::{self, Query, SearchHits, SearchableTree};
-use super::{TreeEntry, Workspace, WorkspaceError, lookup};
+use super::{LineRegex, TreeEntry, Workspace, WorkspaceError, lookup};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::{BlobId, TreeId};
@@ -19,6 +20,9 @@ use crate::sys::repo::{Repo, RepoPool};
 use crate::sys::repo_error::RepoError;
 use crate::sys::tree::{self, TreeLookup};
 
+/// The searches of a tree that keep nothing: as many as the rules make of a change. Whoever searches more often than that goes on doing so.
+const FREE_SEARCHES: u32 = 2;
+
 /// Files of the object database.
 pub(super) struct ObjectDb {
     pool: RepoPool,
@@ -27,6 +31,8 @@ pub(super) struct ObjectDb {
     filter: PathFilter,
     catalogue: Catalogue,
     kept: MaskedTextCache,
+    /// The number of searches so far.
+    searches: AtomicU32,
     omissions: Vec<Omission>,
 }
 
@@ -34,7 +40,7 @@ impl ObjectDb {
     /// The files of a tree object.
     pub(super) fn at_tree(pool: RepoPool, root: TreeId, filter: PathFilter) -> Self {
         let catalogue = Catalogue::from_tree(root, filter.clone());
-        Self { pool, root: Some(root), filter, catalogue, kept: MaskedTextCache::default(), omissions: Vec::new() }
+        Self::new(pool, Some(root), filter, catalogue, Vec::new())
     }
 
     /// Blobs by path, sorted by path.
@@ -45,7 +51,17 @@ impl ObjectDb {
         omissions: Vec<Omission>,
     ) -> Self {
         let catalogue = Catalogue::from_files(found, filter.clone());
-        Self { pool, root: None, filter, catalogue, kept: MaskedTextCache::default(), omissions }
+        Self::new(pool, None, filter, catalogue, omissions)
+    }
+
+    fn new(
+        pool: RepoPool,
+        root: Option<TreeId>,
+        filter: PathFilter,
+        catalogue: Catalogue,
+        omissions: Vec<Omission>,
+    ) -> Self {
+        Self { pool, root, filter, catalogue, kept: MaskedTextCache::default(), searches: AtomicU32::new(0), omissions }
     }
 
     fn find(&self, repo: &Repo, path: &RepoPath) -> Result<Option<TreeLookup>, WorkspaceError> {
@@ -145,6 +161,10 @@ impl SearchableTree for ObjectDb {
         &self.kept
     }
 
+    fn keeps(&self) -> bool {
+        self.searches.fetch_add(1, Ordering::Relaxed) >= FREE_SEARCHES
+    }
+
     fn load(
         &self,
         hand: &mut CatalogueReader<'_>,
@@ -155,6 +175,19 @@ impl SearchableTree for ObjectDb {
             Some(blob) => Ok(load_blob(hand.repo()?, blob)?),
             None => Ok(SearchContent::Binary),
         }
+    }
+
+    fn load_for(
+        &self,
+        hand: &mut CatalogueReader<'_>,
+        _: &[u8],
+        file: &CatalogueFile,
+        pattern: &LineRegex,
+    ) -> Result<Option<SearchContent>, WorkspaceError> {
+        let Some(blob) = file.blob else { return Ok(Some(SearchContent::Binary)) };
+        let take = |bytes: &[u8]| SearchContent::for_pattern(bytes, pattern);
+        let loaded = hand.repo()?.with_blob_within(blob, READ_LIMIT, take)?;
+        Ok(loaded.unwrap_or_else(|size| Some(SearchContent::TooLarge(size))))
     }
 }
 

@@ -145,6 +145,7 @@ fn last_line(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::content::SearchContent;
     use super::*;
 
     #[test]
@@ -187,6 +188,8 @@ mod tests {
         let text: String = letters.collect();
         assert!(LineRegex::new("a[ab]{8000}c").unwrap().is_costly(&text));
         assert!(!LineRegex::new("a[ab]{8000}c").unwrap().is_costly(&text[..1 << 16]));
+        // A search that keeps nothing leaves such a text alone, too: it would be searched in order to know whether it is needed.
+        assert!(SearchContent::for_pattern(text.as_bytes(), &LineRegex::new("a[ab]{8000}c").unwrap()).is_some());
         for pattern in ["abba+c", "\\w+\\s+\\w+\\d", "(?i)[a-z]{3}_x", "aab"] {
             assert!(!LineRegex::new(pattern).unwrap().is_costly(&text), "{pattern}");
         }

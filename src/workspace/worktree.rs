@@ -373,7 +373,7 @@ impl SearchableTree for Worktree {
         _: &CatalogueFile,
         pattern: &LineRegex,
     ) -> Result<Option<SearchContent>, WorkspaceError> {
-        let take = |bytes: &[u8]| SearchContent::text_if(bytes, |text| pattern.may_match(text));
+        let take = |bytes: &[u8]| SearchContent::for_pattern(bytes, pattern);
         Ok(self.with_bytes(path, &mut hand.buffer, take)?.unwrap_or_else(|size| Some(SearchContent::TooLarge(size))))
     }
 }

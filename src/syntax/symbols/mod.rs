@@ -246,7 +246,12 @@ pub(super) fn extract(tree: &SyntaxTree, text: &str, outline: bool, watch: &Pars
         seer.visit(cursor.node(), see, *around).filter(|inside| !(outline && inside.function))
     })
     .ok()?;
-    Some(seer.symbols)
+    let mut symbols = seer.symbols;
+    // They are cached until the end of a run.
+    symbols.definitions.shrink_to_fit();
+    symbols.imports.shrink_to_fit();
+    symbols.uses.shrink_to_fit();
+    Some(symbols)
 }
 
 /// Returns the last part of a path of names, `c` of `a.b::c`; `None` if it is something else.
