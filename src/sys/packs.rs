@@ -25,6 +25,9 @@ const GIANT: u64 = 16 << 20;
 /// The first bytes of a delta, inflated: its two sizes.
 const SIZES: usize = 20;
 
+/// A larger object is not read here but by libgit2, which tells its size before it reads it.
+const MOST_BYTES: usize = 32 << 20;
+
 /// The bytes of a pack in which those are found.
 const SIZES_PACKED: u64 = 1 << 10;
 
@@ -81,10 +84,15 @@ struct OpenedPacks {
     /// When a pack last came or went, for each folder.
     modified: Vec<Option<SystemTime>>,
     packs: Vec<Arc<GitPack>>,
+    /// The number of packs that were opened so far.
+    count: u32,
 }
 
-struct GitPack {
+/// A pack with its index.
+pub(super) struct GitPack {
     path: PathBuf,
+    /// Distinguishes it from all others of the repository, also from those that are gone.
+    number: u32,
     index: index::File<MMap>,
     /// `None` if it cannot be opened.
     data: OnceLock<Option<data::File<MMap>>>,
@@ -101,6 +109,11 @@ impl PackedObjects {
     pub(super) fn new(objects: &[PathBuf]) -> Self {
         let folders = objects.iter().map(|folder| folder.join("pack")).collect();
         Self(Arc::new(PackedShared { folders, opened: RwLock::default() }))
+    }
+
+    /// The packs that there are now.
+    pub(super) fn opened(&self) -> Vec<Arc<GitPack>> {
+        self.0.packs()
     }
 
     /// Finds an object, how it is stored, and whether one of the repository's own packs has it; `None` if it is in no pack. Every copy of it is looked
@@ -190,7 +203,11 @@ impl PackedShared {
             }
             match known.iter().find(|pack| pack.path == path) {
                 Some(pack) => opened.packs.push(Arc::clone(pack)),
-                None => opened.packs.extend(GitPack::open(&path).map(Arc::new)),
+                None => {
+                    opened.count += 1;
+                    let pack = GitPack::open(&path, opened.count);
+                    opened.packs.extend(pack.map(Arc::new));
+                }
             }
         }
         opened.modified = modified;
@@ -200,14 +217,27 @@ impl PackedShared {
 
 impl GitPack {
     /// `None` where libgit2 could not read the index either.
-    fn open(path: &Path) -> Option<Self> {
+    fn open(path: &Path, number: u32) -> Option<Self> {
         let index = index::File::at(path, gix_hash::Kind::Sha1).ok()?;
-        Some(Self { path: path.to_owned(), index, data: OnceLock::new() })
+        Some(Self { path: path.to_owned(), number, index, data: OnceLock::new() })
     }
 
     fn data(&self) -> Option<&data::File<MMap>> {
-        let open = || data::File::at(self.path.with_extension("pack"), gix_hash::Kind::Sha1).ok();
+        let open = || {
+            let data = data::File::at(self.path.with_extension("pack"), gix_hash::Kind::Sha1).ok()?;
+            let mut data = data.with_alloc_limit_bytes(Some(MOST_BYTES));
+            // Bases of deltas are cached under this number.
+            data.id = self.number;
+            Some(data)
+        };
         self.data.get_or_init(open).as_ref()
+    }
+
+    /// Returns where an object is stored; `None` if it is not in this pack.
+    pub(super) fn entry(&self, id: &gix_hash::oid) -> Option<(&data::File<MMap>, data::Entry)> {
+        let at = self.index.lookup(id)?;
+        let data = self.data()?;
+        Some((data, data.entry(self.index.pack_offset_at_index(at)).ok()?))
     }
 }
 

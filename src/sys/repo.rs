@@ -17,7 +17,7 @@ use super::alternates::list_object_folders;
 use super::clock;
 use super::contained_folder::ContainedFolder;
 use super::loose::LooseObjects;
-use super::objects::{ObjectKind, ObjectStore, Objects};
+use super::objects::{ObjectKind, Objects};
 use super::packs::{PackedObjects, StoredObject};
 use super::repo_error::RepoError;
 use super::repository_layout::{self, PlaceError, RepositoryLayout};
@@ -29,11 +29,9 @@ use crate::domain::text::{MASK_PREFIX, mask, shell_word};
 /// An open repository. It can move between threads but not be shared: see [`RepoPool`].
 pub struct Repo {
     git: git2::Repository,
-    /// The faster reader for many objects.
-    store: ObjectStore,
     /// The check for truncated objects.
     loose: LooseObjects,
-    /// The check for packed objects that are too large or have missing bases.
+    /// The check for packed objects that are too large or have missing bases, and the packs of the faster reader.
     packs: PackedObjects,
     /// The object that was looked at last, and how it is stored where that is known.
     intact: Cell<(ObjectId, Option<StoredObject>)>,
@@ -95,19 +93,19 @@ impl Repo {
         // Through the worktree's own git folder, so that a linked worktree keeps its index and head.
         let path = self.git.path();
         let git = git2::Repository::open(path).map_err(|error| open_error(&error, path))?;
-        Ok(Self::with(git, self.store.clone(), self.loose.clone(), self.packs.clone()))
+        Ok(Self::with(git, self.loose.clone(), self.packs.clone()))
     }
 
     fn of(git: git2::Repository) -> Result<Self, RepoError> {
         let folder = git.commondir().join("objects");
         let folders = list_object_folders(&folder)?;
         let (loose, packs) = (LooseObjects::new(&folders), PackedObjects::new(&folders));
-        Ok(Self::with(git, ObjectStore::new(folder), loose, packs))
+        Ok(Self::with(git, loose, packs))
     }
 
-    fn with(git: git2::Repository, store: ObjectStore, loose: LooseObjects, packs: PackedObjects) -> Self {
+    fn with(git: git2::Repository, loose: LooseObjects, packs: PackedObjects) -> Self {
         let (intact, objects, checkout) = (Cell::new((ObjectId::ZERO, None)), OnceCell::new(), OnceCell::new());
-        Self { git, store, loose, packs, intact, objects, checkout }
+        Self { git, loose, packs, intact, objects, checkout }
     }
 
     /// The files that are checked out, opened so that no link leads out of them.
@@ -399,16 +397,7 @@ impl Repo {
     }
 
     fn read_fast<T, F: FnOnce(&[u8]) -> T>(&self, id: ObjectId, kind: ObjectKind, take: F) -> Result<T, F> {
-        if self.objects.get().is_none() {
-            match self.store.reader() {
-                Some(objects) => self.objects.set(objects).unwrap_or_default(),
-                None => return Err(take),
-            }
-        }
-        match self.objects.get() {
-            Some(objects) => objects.read(id, kind, take),
-            None => Err(take),
-        }
+        self.objects.get_or_init(|| Objects::new(&self.packs)).read(id, kind, take)
     }
 
     fn read_object<T>(&self, id: ObjectId, kind: ObjectKind, take: impl FnOnce(&[u8]) -> T) -> Result<T, RepoError> {
@@ -472,7 +461,6 @@ const IDLE: usize = 16;
 #[derive(Clone)]
 pub struct RepoPool {
     git_dir: Arc<Path>,
-    store: ObjectStore,
     loose: LooseObjects,
     packs: PackedObjects,
     idle: Arc<Mutex<Vec<Repo>>>,
@@ -487,8 +475,8 @@ pub struct PooledRepo<'a> {
 impl RepoPool {
     /// A pool that begins with `first`.
     pub fn new(first: Repo) -> Self {
-        let (store, loose, packs) = (first.store.clone(), first.loose.clone(), first.packs.clone());
-        Self { git_dir: first.git_dir().into(), store, loose, packs, idle: Arc::new(Mutex::new(vec![first])) }
+        let (loose, packs) = (first.loose.clone(), first.packs.clone());
+        Self { git_dir: first.git_dir().into(), loose, packs, idle: Arc::new(Mutex::new(vec![first])) }
     }
 
     /// Takes an idle handle, or opens another.
@@ -498,7 +486,7 @@ impl RepoPool {
             Some(repo) => repo,
             None => {
                 let git = git2::Repository::open(&self.git_dir).map_err(|error| open_error(&error, &self.git_dir))?;
-                Repo::with(git, self.store.clone(), self.loose.clone(), self.packs.clone())
+                Repo::with(git, self.loose.clone(), self.packs.clone())
             }
         };
         Ok(PooledRepo { repo: Some(repo), pool: self })

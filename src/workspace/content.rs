@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::LineRegex;
+use super::pattern::LineRegex;
 use crate::domain::path::RepoPath;
 use crate::domain::text::FileText;
 use crate::sys::charset;

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader};
 use super::content::{MaskedTextCache, READ_LIMIT, SearchContent};
+use super::pattern::LineRegex;
 use super::search::{self, Query, SearchHits, SearchableTree};
-use super::{LineRegex, TreeEntry, Workspace, WorkspaceError, lookup};
+use super::{TreeEntry, Workspace, WorkspaceError, lookup};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
 use crate::domain::id::{BlobId, TreeId};
