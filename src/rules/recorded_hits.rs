@@ -1,6 +1,6 @@
 //! Recorded hits of the built-in rules on real code, true and false, which decide what a rule may claim. Main function: [`grade`].
 //!
-//! The records are `fired.json` and `wrong.json` in `benches/precision`; a test keeps the table here equal to them. How hits are measured is in
+//! The records are `fired.json`, `wrong.json` and `unseen.json` in `benches/precision`; a test keeps the table here equal to them. How hits are measured is in
 //! `docs/rules-measured.md`.
 
 use std::collections::HashMap;
@@ -24,11 +24,19 @@ const HITS_FOR_HIGH: u32 = 3;
 /// True hits that it needs for each false one.
 const TRUE_FOR_EACH_FALSE: u32 = 9;
 
+/// Findings of high severity on unseen code that must have been right for each that was arguable or wrong. What was mended counts too: a rule that
+/// was wrong for one cause is likely to be wrong for the next.
+const RIGHT_FOR_EACH_NOT_RIGHT: u32 = 3;
+
 /// Recorded hits of a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct RecordedHits {
     real: u32,
     false_alarms: u32,
+    /// Findings of high severity on code that no rule had seen, one for each commit.
+    right_unseen: u32,
+    /// Such findings that were arguable or wrong, one for each cause.
+    not_right_unseen: u32,
 }
 
 /// The table, a row for each rule that has any hits.
@@ -40,7 +48,15 @@ static HITS: LazyLock<HashMap<&str, RecordedHits>> = LazyLock::new(|| {
         let mut words = line.split(' ');
         let rule = words.next()?;
         let mut number = || words.next()?.parse().ok();
-        Some((rule, RecordedHits { real: number()?, false_alarms: number()? }))
+        Some((
+            rule,
+            RecordedHits {
+                real: number()?,
+                false_alarms: number()?,
+                right_unseen: number()?,
+                not_right_unseen: number()?,
+            },
+        ))
     };
     TABLE.lines().filter_map(row).collect()
 });
@@ -55,7 +71,9 @@ impl RecordedHits {
     }
 
     fn allow_high(self) -> bool {
-        self.real >= HITS_FOR_HIGH && self.real >= self.false_alarms * TRUE_FOR_EACH_FALSE
+        self.real >= HITS_FOR_HIGH
+            && self.real >= self.false_alarms * TRUE_FOR_EACH_FALSE
+            && self.right_unseen >= self.not_right_unseen * RIGHT_FOR_EACH_NOT_RIGHT
     }
 }
 
@@ -64,8 +82,8 @@ pub(super) fn is_unproven(rule: &str) -> bool {
     RecordedHits::of(rule).are_no_proof() && !is_fact(rule)
 }
 
-/// Limits what a built-in rule claims to what is recorded: unproven it is a hint, and with fewer than three true hits, or more than one false in ten,
-/// it is at most of medium severity. Rules that report facts need no record: an attack is rare in real
+/// Limits what a built-in rule claims to what is recorded: unproven it is a hint, and with fewer than three true hits, more than one false in ten, or more than one
+/// in four not right of its findings of high severity on unseen code, it is at most of medium severity. Rules that report facts need no record: an attack is rare in real
 /// code, and must not be talked away.
 pub(super) fn grade(info: RuleInfo) -> RuleInfo {
     if is_fact(&info.name) {
@@ -100,10 +118,15 @@ mod tests {
 
     #[test]
     fn a_rule_claims_no_more_than_is_recorded() {
-        let graded = |real: u32, false_alarms: u32, severity: Severity| {
-            let info = grade_by(info("go/a-rule", severity), RecordedHits { real, false_alarms });
+        let graded_unseen = |[real, false_alarms, right_unseen, not_right_unseen]: [u32; 4], severity: Severity| {
+            let hits = RecordedHits { real, false_alarms, right_unseen, not_right_unseen };
+            let info = grade_by(info("go/a-rule", severity), hits);
             (info.severity, info.is_hint)
         };
+        let graded = |real, false_alarms, severity| graded_unseen([real, false_alarms, 0, 0], severity);
+        assert_eq!(graded_unseen([9, 0, 3, 1], Severity::High), (Severity::High, false));
+        assert_eq!(graded_unseen([9, 0, 2, 1], Severity::High), (Severity::Medium, false));
+        assert_eq!(graded_unseen([9, 0, 0, 1], Severity::Low), (Severity::Low, false));
         assert_eq!(graded(HITS_FOR_HIGH, 0, Severity::High), (Severity::High, false));
         assert_eq!(graded(1, 0, Severity::High), (Severity::Medium, false));
         assert_eq!(graded(1, 0, Severity::Low), (Severity::Low, false));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::allow_comments::AllowFilter;
 use super::base_matches::{find_equal_heads, scan_base};
 use super::cause::locate_cause;
-use super::checks::{CHECKS, CheckSearch};
+use super::checks::{CHECKS, Check, CheckSearch, RemovedWords};
 use super::claims::{MatchReason, build_claim, rule_info};
 use super::input::RulesInput;
 use super::introduced::{BaseText, HeadMatch, MatchComparison, subtract_base};
@@ -52,6 +52,7 @@ pub(super) fn build_report(
     for found in [&mut new, &mut made, &mut stood] {
         found.retain(|hit| input.asks(hit.file));
     }
+    stood.extend(take_moved_secrets(input, &mut new));
     let (rewritten, new) = split_rewritten(input, new, &base);
     stood.extend(rewritten);
     let mut found: Vec<(HeadMatch, MatchReason)> = new.into_iter().map(|hit| (hit, MatchReason::Came)).collect();
@@ -128,6 +129,17 @@ fn split_rewritten(input: &RulesInput<'_>, new: Vec<HeadMatch>, base: &BaseText)
         let mut lines = old.flat_map(|lines| lines.start()..=lines.end());
         lines.any(|line| base.places.contains(&(hit.file, hit.rule, line)) && taken.insert((hit.file, hit.rule, line)))
     })
+}
+
+/// Takes out the secrets that the change only moved or wrote otherwise.
+fn take_moved_secrets(input: &RulesInput<'_>, new: &mut Vec<HeadMatch>) -> Vec<HeadMatch> {
+    let removed = RemovedWords::of(input.sides());
+    let is_secret = |rule: RuleRef| matches!(rule, RuleRef::Check(at) if CHECKS.get(at).is_some_and(Check::is_secret));
+    let is_moved = |hit: &mut HeadMatch| {
+        let file = input.change.files.get(hit.file).filter(|_| is_secret(hit.rule));
+        file.is_some_and(|file| removed.hold(file, hit.hit.lines))
+    };
+    new.extract_if(.., is_moved).collect()
 }
 
 /// Creates a match that was compared with the other side before.

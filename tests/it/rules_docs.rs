@@ -87,16 +87,23 @@ fn the_list_of_rules_is_that_of_the_packs() {
     assert_file("docs/rules.md", &text);
 }
 
-/// The hits of each rule, true and false: the places in `fired.json` with the rows of findings that were worth acting on, and those in `wrong.json`.
-fn recorded_hits() -> BTreeMap<String, [usize; 2]> {
+/// The hits of each rule, true and false: the places in `fired.json` with the rows of findings that were worth acting on, and those in `wrong.json`;
+/// and those of `unseen.json`, right and not.
+fn recorded_hits() -> BTreeMap<String, [u64; 4]> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("the record");
-    let mut hits: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    let mut hits: BTreeMap<String, [u64; 4]> = BTreeMap::new();
     for (at, file) in ["fired", "wrong"].into_iter().enumerate() {
         let places = read(&format!("benches/precision/{file}.json"));
         for hit in &serde_json::from_str::<Vec<serde_json::Value>>(&places).expect("JSON") {
             hits.entry(hit["rule"].as_str().expect("a rule").to_owned()).or_default()[at] += 1;
         }
+    }
+    let unseen = read("benches/precision/unseen.json");
+    for row in &serde_json::from_str::<Vec<serde_json::Value>>(&unseen).expect("JSON") {
+        let hits = hits.entry(row["rule"].as_str().expect("a rule").to_owned()).or_default();
+        hits[2] += row["right"].as_u64().expect("a number");
+        hits[3] += row["not_right"].as_u64().expect("a number");
     }
     for row in read("docs/rules-measured.md").lines().filter(|row| row.starts_with("| ")) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -114,6 +121,7 @@ fn recorded_hits() -> BTreeMap<String, [usize; 2]> {
 #[test]
 fn the_recorded_hits_are_those_of_the_measurement() {
     let rows = recorded_hits();
-    let lines: Vec<String> = rows.iter().map(|(rule, [real, wrong])| format!("{rule} {real} {wrong}\n")).collect();
+    let lines: Vec<String> =
+        rows.iter().map(|(rule, hits)| format!("{rule} {}\n", hits.map(|count| count.to_string()).join(" "))).collect();
     assert_file("src/rules/recorded_hits.txt", &lines.concat());
 }

@@ -30,7 +30,12 @@ pub(super) fn next_step(review: &Review) -> Option<String> {
     }
     let partial = || {
         let file = review.coverage.files.iter().find(|file| file.state == CoverageState::Truncated);
-        file.map(|file| format!("--exclude '{}' leaves out a file that is too large to review whole", file.path))
+        file.map(|file| match &file.reason {
+            Some(reason) => {
+                format!("--exclude '{}' leaves out a file that could not be reviewed whole: {reason}", file.path)
+            }
+            None => format!("--exclude '{}' leaves out a file that could not be reviewed whole", file.path),
+        })
     };
     let step = match review.ended {
         StopReason::Interrupted => "review it again".to_owned(),
@@ -74,6 +79,18 @@ mod tests {
         }
         review.outcome = ReviewOutcome::Complete;
         assert_eq!(next_step(&review), None);
+    }
+
+    #[test]
+    fn a_file_that_was_reviewed_in_part_is_named_with_its_own_reason() {
+        let mut review = json::parse(include_bytes!("../../../fixtures/documents/incomplete.json")).unwrap();
+        review.ended = StopReason::Finished;
+        let path = crate::domain::path::RepoPath::parse("a.py").unwrap();
+        let reason = Some("the parser found no end".to_owned());
+        let file = crate::domain::review::FileCoverage { path, state: CoverageState::Truncated, reason };
+        review.coverage.files = vec![file];
+        let step = next_step(&review).unwrap();
+        assert!(step.starts_with("--exclude 'a.py'") && step.ends_with(": the parser found no end"), "{step}");
     }
 
     #[test]

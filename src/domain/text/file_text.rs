@@ -14,7 +14,7 @@ pub struct FileText {
     starts: Arc<[u32]>,
     charset: &'static str,
     masked_lines: Arc<[u32]>,
-    /// The hashes that distinguish the secrets of a line from others, if this text was masked here; ascending by line.
+    /// The hashes that distinguish the secrets of the lines from others, if this text was masked here; ascending by line.
     prints: Arc<[(u32, u64)]>,
 }
 
@@ -24,7 +24,7 @@ impl FileText {
     /// Text of 4 GiB and more is cut there; no caller reads files that large.
     pub fn new(decoded: &str, charset: &'static str) -> Self {
         let masked = super::mask(decoded);
-        let prints = masked.lines.iter().copied().zip(masked.prints).collect();
+        let prints = masked.prints.into();
         Self { masked_lines: masked.lines.into(), prints, ..Self::of_masked(masked.text.into(), charset) }
     }
 
@@ -114,9 +114,18 @@ impl FileText {
     /// A number that tells the secrets on the lines of `range` from others, so that one that took the place of another is seen. It holds within
     /// this process alone, is for comparing, and must stand in no output. 0 where there are none, or other code masked them.
     pub fn secrets_print(&self, range: LineRange) -> u64 {
+        self.secret_prints(range).fold(0, |all, print| all.rotate_left(1) ^ print)
+    }
+
+    /// The hashes of the secrets on the lines of `range`, one for each; as with [`secrets_print`](Self::secrets_print) they are for comparing alone.
+    pub fn secret_prints(&self, range: LineRange) -> impl Iterator<Item = u64> {
         let from = self.prints.partition_point(|(line, _)| *line < range.start());
-        let inside = self.prints[from..].iter().take_while(|(line, _)| *line <= range.end());
-        inside.fold(0, |all, (_, print)| all.rotate_left(1) ^ print)
+        self.prints[from..].iter().take_while(move |(line, _)| *line <= range.end()).map(|(_, print)| *print)
+    }
+
+    /// The hashes of all words on the lines of `range` that may be secrets: those that were masked, and those that were not.
+    pub fn word_prints(&self, range: LineRange) -> impl Iterator<Item = u64> {
+        self.secret_prints(range).chain(self.lines(range).flat_map(|(_, line)| super::word_prints(line)))
     }
 
     /// Checks whether a secret was masked on a line of `range`.

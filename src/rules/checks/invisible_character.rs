@@ -74,7 +74,8 @@ pub(super) fn find(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
             ""
         };
         hit.detail = Some(format!("U+{code:04X} stands in column {column}.{ends}"));
-        hit.severity = (harm == CharacterHarm::Unseen).then_some(Severity::Medium);
+        // Measured on unseen code, all but hidden text was meant.
+        hit.severity = (harm != CharacterHarm::Hides).then_some(Severity::Medium);
         hits.push(hit);
         if hits.len() > MOST_MATCHES {
             break;

@@ -17,6 +17,8 @@ use std::sync::{Mutex, PoisonError};
 
 use CheckSearch::{Gained, InText, Lost};
 
+pub(super) use secret_added::RemovedWords;
+
 use super::recorded_hits::grade;
 use super::sides::BothSides;
 use super::target::{RuleMatch, RuleTarget};
@@ -87,6 +89,13 @@ pub(super) struct Check {
     /// Its name and description.
     pub(super) info: &'static CheckInfo,
     pub(super) search: CheckSearch,
+}
+
+impl Check {
+    /// Checks for the one that finds secrets.
+    pub(super) fn is_secret(&self) -> bool {
+        self.info.name == secret_added::INFO.name
+    }
 }
 
 /// The search of a check.

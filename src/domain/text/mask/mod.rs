@@ -35,8 +35,8 @@ pub struct Masked {
     pub text: String,
     /// The lines (1-indexed, ascending) on which something was masked.
     pub lines: Vec<u32>,
-    /// A hash for each of these lines that distinguishes its secrets from others, in the order of `lines`; made with a key of this process.
-    pub prints: Vec<u64>,
+    /// The line of each secret, ascending, and a hash that distinguishes the secret from others; made with a key of this process.
+    pub prints: Vec<(u32, u64)>,
 }
 
 /// A secret in a text.
@@ -158,27 +158,20 @@ pub fn may_span_lines(text: &str) -> bool {
 /// Replaces each secret by `[masked:KIND]`. What comes out holds no secret that would be found again.
 pub fn mask(text: &str) -> Masked {
     let mut masked = text.to_owned();
-    let mut lines: Vec<(u32, u64)> = Vec::new();
+    let mut prints: Vec<(u32, u64)> = Vec::new();
     // A mask can bring a secret to light that its neighbour hid; each round leaves less to find.
     for _ in 0..8 {
         let hits = secrets_in(&masked);
         if hits.is_empty() {
             break;
         }
-        masked = replace(&masked, &hits, &mut lines);
+        masked = replace(&masked, &hits, &mut prints);
     }
     // Rounds follow one another, so the prints of a line keep their order.
-    lines.sort_by_key(|(line, _)| *line);
-    let mut prints: Vec<u64> = Vec::new();
-    lines.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 = kept.1.rotate_left(1) ^ next.1;
-        }
-        same
-    });
-    prints.extend(lines.iter().map(|(_, print)| print));
-    Masked { text: masked, lines: lines.into_iter().map(|(line, _)| line).collect(), prints }
+    prints.sort_by_key(|(line, _)| *line);
+    let mut lines: Vec<u32> = prints.iter().map(|(line, _)| *line).collect();
+    lines.dedup();
+    Masked { text: masked, lines, prints }
 }
 
 /// Tells one secret from another without keeping it: a hash under a key that this process made up and never tells. It is for comparing, and must
@@ -187,6 +180,20 @@ fn print_of(secret: &str) -> u64 {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     KEY.hash_one(secret)
 }
+
+/// Characters that end a literal, and those that part what is assigned without one.
+const LITERAL_ENDS: &[char] = &['"', '\'', '`', ' ', '\t'];
+const VALUE_ENDS: &[char] = &[':', '=', ',', ';', '(', ')', '[', ']', '{', '}', '<', '>'];
+
+/// Returns the hashes of the words of a line that may be secrets which nobody took for one there, for comparing with those of others.
+pub fn word_prints(line: &str) -> impl Iterator<Item = u64> {
+    let literals = line.split(LITERAL_ENDS);
+    let values = literals.clone().flat_map(|word| word.split(VALUE_ENDS));
+    literals.chain(values).filter(|word| word.len() >= SHORTEST_WORD).map(print_of)
+}
+
+/// Length of the shortest such word, in bytes.
+const SHORTEST_WORD: usize = 8;
 
 fn replace(from: &str, hits: &[SecretHit], lines: &mut Vec<(u32, u64)>) -> String {
     let mut text = String::with_capacity(from.len());
