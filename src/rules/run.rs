@@ -445,7 +445,7 @@ mod tests {
         let value = "kX9mQ2vL7pR4tW8zB3nD";
         let report = SyntheticChange::default().now("a.py", &format!("password = \"{value}\"\n")).review();
         assert_eq!(report.claims[0].title, "Secret leaked into the code: a password or token in a literal");
-        assert_eq!(report.claims[0].severity, Severity::High);
+        assert_eq!(report.claims[0].severity, Severity::Medium);
         assert!(!format!("{report:?}").contains(value));
     }
 

@@ -125,7 +125,7 @@ impl FileText {
 
     /// The hashes of all words on the lines of `range` that may be secrets: those that were masked, and those that were not.
     pub fn word_prints(&self, range: LineRange) -> impl Iterator<Item = u64> {
-        self.secret_prints(range).chain(self.lines(range).flat_map(|(_, line)| super::word_prints(line)))
+        self.secret_prints(range).chain(self.lines(range).flat_map(|(_, line)| super::mask::word_prints(line)))
     }
 
     /// Checks whether a secret was masked on a line of `range`.

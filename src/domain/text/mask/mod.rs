@@ -186,7 +186,7 @@ const LITERAL_ENDS: &[char] = &['"', '\'', '`', ' ', '\t'];
 const VALUE_ENDS: &[char] = &[':', '=', ',', ';', '(', ')', '[', ']', '{', '}', '<', '>'];
 
 /// Returns the hashes of the words of a line that may be secrets which nobody took for one there, for comparing with those of others.
-pub fn word_prints(line: &str) -> impl Iterator<Item = u64> {
+pub(super) fn word_prints(line: &str) -> impl Iterator<Item = u64> {
     let literals = line.split(LITERAL_ENDS);
     let values = literals.clone().flat_map(|word| word.split(VALUE_ENDS));
     literals.chain(values).filter(|word| word.len() >= SHORTEST_WORD).map(print_of)
