@@ -52,34 +52,55 @@ pub(super) fn find(ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Resu
         let left = remaining_uses(ground, names, home)?;
         if left.is_empty()
             || is_rewritten(ground, home)
+            || is_made_now(ground, home)
             || may_be_dependency(ground, home)
             || is_jvm_type(ground, home)?
         {
             continue;
         }
-        let only_tests = left.keys().all(is_test_path);
         effects.push(RemoteEffect {
             file: home.file,
             side: DiffSide::Old,
             lines: Some(home.lines),
             title: Some(format!("`{}` is removed here and still used elsewhere", home.name)),
             detail: with_count(&left, std::vec::Vec::len, "still use", "still uses", &home.name),
-            severity: only_tests.then_some(Severity::Medium),
+            severity: lowered(home.family, left.keys()),
             elsewhere: elsewhere(&left, &home.name),
         });
     }
     Ok(effects)
 }
 
+/// Folders of code that is kept and not used.
+const RETIRED: [&[u8]; 4] = [b"legacy", b"deprecated", b"archive", b"archived"];
+
+/// Returns the severity of what only tests and retired code still use, and of a definition that may come from a header, a generator or another
+/// language of the Java platform: measured on unseen code, those of C and Java that seemed to be missing were there.
+fn lowered<'p>(family: LanguageFamily, mut users: impl Iterator<Item = &'p RepoPath>) -> Option<Severity> {
+    let is_retired = |path: &RepoPath| path.folder().split(|byte| *byte == b'/').any(|part| RETIRED.contains(&part));
+    let may_be_given = matches!(family, LanguageFamily::C | LanguageFamily::Java);
+    (may_be_given || users.all(|path| is_test_path(path) || is_retired(path))).then_some(Severity::Medium)
+}
+
+/// Checks whether the change removes the whole file and writes its name somewhere: a program makes it now.
+fn is_made_now(ground: &ImpactContext<'_>, home: &DefinitionSite) -> bool {
+    let files = &ground.sides.change.files;
+    let is_gone = files.get(home.file).is_some_and(|file| file.status == FileStatus::Deleted);
+    let Ok(name) = std::str::from_utf8(home.path.file_name()) else { return false };
+    is_gone && files.iter().any(|file| adds_word(ground, file, name))
+}
+
+/// Checks whether the change adds a line with this word to a file.
+fn adds_word(ground: &ImpactContext<'_>, file: &FileChange, word: &str) -> bool {
+    let Ok(text) = ground.sides.new.read(&file.path) else { return false };
+    let mut added = file.runs().filter_map(|run| run.new.range());
+    added.any(|lines| text.lines(lines).any(|(_, line)| has_word(line, word)))
+}
+
 /// Checks whether the change writes the name again somewhere in C or C++, where templates and macros can replace a function declaration.
 fn is_rewritten(ground: &ImpactContext<'_>, home: &DefinitionSite) -> bool {
-    let adds_it = |file: &FileChange| {
-        let Ok(text) = ground.sides.new.read(&file.path) else { return false };
-        let mut added = file.runs().filter_map(|run| run.new.range());
-        added.any(|lines| text.lines(lines).any(|(_, line)| has_word(line, &home.name)))
-    };
-    let files = ground.sides.change.files.iter().filter(|file| file.without_text().is_none());
-    home.family == LanguageFamily::C && files.into_iter().any(adds_it)
+    let mut files = ground.sides.change.files.iter().filter(|file| file.without_text().is_none());
+    home.family == LanguageFamily::C && files.any(|file| adds_word(ground, file, &home.name))
 }
 
 /// Checks whether a Java class may come from a dependency now: the change edits the build's dependencies, and the class is not the project's own.
@@ -170,7 +191,7 @@ fn importers(
         lines: (!module.moved && touched.first_in(first_line).is_some()).then_some(first_line),
         title: Some(format!("{} is {verb} and still imported", module.path)),
         detail: format!("{}{more} still import it by the old path.", first.path),
-        severity: elsewhere.iter().all(|one| is_test_path(&one.path)).then_some(Severity::Medium),
+        severity: lowered(module.family, elsewhere.iter().map(|one| &one.path)),
         elsewhere,
     }))
 }
