@@ -16,6 +16,7 @@ use super::recorded_hits::{self, is_fact, is_unproven};
 use crate::domain::claim::Claim;
 use crate::domain::finding::{Confidence, Severity};
 use crate::domain::id::{hash_part, hex};
+use crate::domain::path::RepoPath;
 use crate::domain::rule_info::{PackOwner, RuleInfo};
 use crate::syntax::{Grammar, ParserProbe, TreeCache};
 
@@ -230,7 +231,9 @@ impl Packs {
     /// Applies the settings to a claim of a rule: `None` if the rule is off, otherwise with the configured severity.
     pub(super) fn apply_settings(&self, claim: Claim) -> Option<Claim> {
         let rule = &claim.origin.name;
-        let severity = self.severity_of(rule).unwrap_or(claim.severity);
+        let is_of_code = rule.starts_with("python/") || rule.starts_with("impact/");
+        let most = if is_of_code && is_copied(&claim.place.path) { Severity::Medium } else { Severity::Critical };
+        let severity = self.severity_of(rule).unwrap_or(claim.severity.max(most));
         (!self.is_off(rule)).then_some(Claim { severity, ..claim })
     }
 
@@ -339,8 +342,19 @@ pub(super) fn names(name: &str, rule: &str) -> bool {
     rule == name || rule.split_once('/').is_some_and(|(pack, _)| pack == name)
 }
 
+/// Folders at the top of a Python program into which it copies the libraries that it uses.
+const COPIED: [&str; 4] = ["lib", "libs", "ext", "vendor"];
+
+/// Checks whether a file belongs to a library that was copied into a Python program: a defect there is true, and others have to mend it.
+fn is_copied(path: &RepoPath) -> bool {
+    let name = path.display_name();
+    let (top, rest) = name.split_once('/').unwrap_or(("", &name));
+    path.extension() == Some("py") && COPIED.contains(&top) && rest.contains('/')
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::synthetic_change::SyntheticChange;
     use super::*;
 
     fn file(owner: PackOwner, stem: &str, text: &str) -> PackFile {
@@ -362,6 +376,16 @@ mod tests {
 
     fn has(packs: &Packs, rule: &str) -> bool {
         packs.rules().any(|known| known.name == rule)
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_copied_library_is_of_medium_severity() {
+        let severity = |path: &str| {
+            let text = "def age(value):\n    ValueError(\"negative\")\n    return value\n";
+            SyntheticChange::default().now(path, text).review().claims[0].severity
+        };
+        assert_eq!((severity("lib/mapi/util.py"), severity("libs/util.py")), (Severity::Medium, Severity::High));
+        assert_eq!(severity("app/lib/mapi/util.py"), Severity::High);
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub(super) fn find(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
     let mut open: Option<(u32, bool)> = None;
     for (number, line) in subject.text.all_lines() {
         if is_marker(line, "<<<<<<<") {
-            open = Some((number, false));
+            // Programs that edit with a model show it blocks of this form.
+            open = (line != "<<<<<<< SEARCH").then_some((number, false));
         } else if line == "=======" {
             open = open.map(|(start, _)| (start, true));
         } else if is_marker(line, ">>>>>>>")

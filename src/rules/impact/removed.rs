@@ -20,6 +20,40 @@ use crate::syntax::{DefinitionKind, Symbols, UseKind};
 use crate::sys::cancel::CancelReason;
 use crate::workspace::{LineRegex, Query, WorkspaceError};
 
+/// Names of the platform that scripts had to bring before: without its own definition a file uses the platform's.
+const GLOBALS: [&str; 14] = [
+    "AbortController",
+    "Buffer",
+    "EventSource",
+    "FormData",
+    "Headers",
+    "Promise",
+    "Request",
+    "Response",
+    "URL",
+    "URLSearchParams",
+    "WebSocket",
+    "crypto",
+    "fetch",
+    "structuredClone",
+];
+/// Modules of Python that are part of it now and were brought by the projects before.
+const STANDARD: [&str; 14] = [
+    "argparse",
+    "asyncio",
+    "concurrent.futures",
+    "configparser",
+    "contextvars",
+    "dataclasses",
+    "enum",
+    "importlib.metadata",
+    "ipaddress",
+    "pathlib",
+    "statistics",
+    "tomllib",
+    "typing",
+    "zoneinfo",
+];
 /// Files of other languages whose types Java uses by the same import.
 const JVM_GLOBS: [&str; 3] = ["*.kt", "*.scala", "*.groovy"];
 /// Maximum number of lines that are searched for such a type.
@@ -168,7 +202,8 @@ fn importers(
                         && !resolve::script::module_exists(ground, path, &import.path)?
                 }
                 _ => {
-                    resolve::python::imports_module(ground, path, &import.path, &module.path)?
+                    !STANDARD.contains(&import.path.as_str())
+                        && resolve::python::imports_module(ground, path, &import.path, &module.path)?
                         && !resolve::python::module_exists(ground, &module.path)?
                 }
             };
@@ -219,6 +254,9 @@ fn is_unprovided(
     }
     // A file-private name is unused if its own file does not use it.
     if home.reach == Visibility::File {
+        if home.family == LanguageFamily::Script && GLOBALS.contains(&home.name.as_str()) {
+            return Ok(false);
+        }
         let text = ground.read(DiffSide::New, &home.path)?;
         if text.is_none_or(|text| word_positions(text.text(), &home.name).next().is_none()) {
             return Ok(false);
