@@ -203,6 +203,7 @@ fn importers(
                 }
                 _ => {
                     !STANDARD.contains(&import.path.as_str())
+                        && !resolve::python::exists_above(ground, path, &import.path)?
                         && resolve::python::imports_module(ground, path, &import.path, &module.path)?
                         && !resolve::python::module_exists(ground, &module.path)?
                 }

@@ -60,6 +60,27 @@ pub(in crate::rules::impact) fn module_exists(
     Ok(goes_by(b".") || goes_by(b"/"))
 }
 
+/// Checks whether a folder above `user`, but not that of the repository, has the module: a package that moved with everything beside it into a
+/// program of its own is imported by the same path.
+pub(in crate::rules::impact) fn exists_above(
+    ground: &ImpactContext<'_>,
+    user: &RepoPath,
+    import: &str,
+) -> Result<bool, CancelReason> {
+    let (name, place) = (user.display_name(), import.replace('.', "/"));
+    if import.starts_with('.') {
+        return Ok(false);
+    }
+    for (at, _) in name.match_indices('/') {
+        if let Ok(path) = RepoPath::parse(&format!("{}/{place}.py", &name[..at]))
+            && module_exists(ground, &path)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn stem(path: &RepoPath) -> &[u8] {
     let name = path.file_name();
     name.strip_suffix(b".py").unwrap_or(name)
