@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_copied_library_is_of_medium_severity() {
         let severity = |path: &str| {
-            let text = "def age(value):\n    ValueError(\"negative\")\n    return value\n";
+            let text = "def age(value):\n    raise \"negative\"\n";
             SyntheticChange::default().now(path, text).review().claims[0].severity
         };
         assert_eq!((severity("lib/mapi/util.py"), severity("libs/util.py")), (Severity::Medium, Severity::High));
