@@ -132,9 +132,8 @@ impl EncodedBlock {
     }
 
     fn find(&self, hits: &mut Vec<SecretHit>) {
-        // A name of one case, a hash, or a path is no base64 of a text. That of a key without small letters may have none itself.
-        let has = |is: fn(&u8) -> bool| self.letters.bytes().any(|byte| is(&byte));
-        if !has(u8::is_ascii_uppercase) || !(has(u8::is_ascii_lowercase) || has(u8::is_ascii_digit)) {
+        // A hash or a path of small letters is no base64 of a text. That of a key without small letters may have none itself.
+        if !self.letters.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return;
         }
         let Some(spelled) = SPELLED.as_ref() else { return };
