@@ -74,10 +74,10 @@ const SEEN_FROM_ADAPTERS: &[&str] = &["app", "config", "domain", "lsp", "mcp", "
 /// Big dependencies and the folders (or files) that may name them.
 const BEHIND: &[(&str, &[&str])] = &[
     ("git2", &["sys/repo.rs", "sys/objects.rs", "git"]),
-    ("gix_odb", &["sys/loose.rs", "sys/objects.rs", "sys/packs.rs"]),
+    ("gix_odb", &["sys/loose.rs"]),
     ("gix_object", &["sys/objects.rs", "sys/packs.rs"]),
     ("gix_pack", &["sys/objects.rs", "sys/packs.rs"]),
-    ("gix_zlib", &["sys/packs.rs"]),
+    ("gix_zlib", &["sys/objects.rs", "sys/packs.rs"]),
     ("ast_grep_core", &["syntax"]),
     ("ast_grep_config", &["syntax"]),
     ("ast_grep_language", &["syntax"]),
