@@ -80,7 +80,7 @@ class Rendered(html.parser.HTMLParser):
         self.in_heading &= tag not in ("h2", "h3")
         self.in_column &= tag != "th"
         self.in_summary &= tag != "summary"
-        if tag == "details" and self.summary != "Verification":
+        if tag == "details" and self.summary != "Why":
             self.wrong.append(f"a fold of {self.summary!r}")
         if tag == "table" and self.columns != COLUMNS:
             self.wrong.append(f"a table of {self.columns}")
