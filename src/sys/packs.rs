@@ -123,10 +123,10 @@ impl PackedObjects {
         let mut is_own = false;
         for pack in self.0.packs() {
             let oid = gix_hash::oid::from_bytes_unchecked(id.as_bytes());
-            let Some(at) = pack.index.lookup(oid) else { continue };
+            let Some(offset) = pack.offset_of(oid) else { continue };
             // Nobody reads from a pack that cannot be opened.
             let Some(data) = pack.data() else { continue };
-            let stored = match chain(&pack, data, pack.index.pack_offset_at_index(at)) {
+            let stored = match chain(&pack, data, offset) {
                 Ok(stored) => stored,
                 Err(PackRefusal::Damaged) => return Err(RepoError::Damaged(id)),
                 Err(PackRefusal::TooLarge(size)) => {
@@ -154,7 +154,7 @@ fn chain(pack: &GitPack, data: &data::File<MMap>, offset: u64) -> Result<StoredO
         deltas.push((entry.decompressed_size, entry.data_offset));
         let base = match entry.header {
             Header::OfsDelta { base_distance } => entry.checked_base_pack_offset(base_distance),
-            Header::RefDelta { base_id } => pack.index.lookup(base_id).map(|at| pack.index.pack_offset_at_index(at)),
+            Header::RefDelta { base_id } => pack.offset_of(&base_id),
             Header::Commit | Header::Tree | Header::Blob | Header::Tag => None,
         };
         entry = entry_at(base.ok_or(PackRefusal::Damaged)?)?;
@@ -233,11 +233,16 @@ impl GitPack {
         self.data.get_or_init(open).as_ref()
     }
 
+    /// Returns the byte at which an object begins; `None` if it is not in this pack.
+    fn offset_of(&self, id: &gix_hash::oid) -> Option<u64> {
+        self.index.lookup(id).map(|at| self.index.pack_offset_at_index(at))
+    }
+
     /// Returns where an object is stored; `None` if it is not in this pack.
     pub(super) fn entry(&self, id: &gix_hash::oid) -> Option<(&data::File<MMap>, data::Entry)> {
-        let at = self.index.lookup(id)?;
+        let offset = self.offset_of(id)?;
         let data = self.data()?;
-        Some((data, data.entry(self.index.pack_offset_at_index(at)).ok()?))
+        Some((data, data.entry(offset).ok()?))
     }
 }
 

@@ -1,7 +1,7 @@
-//! The cache of file contents during a run, under one cap. Main types: [`SearchContent`], [`MaskedTextCache`].
+//! The cache of file contents during a run, under caps. Main types: [`SearchContent`], [`MaskedTextCache`].
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pattern::LineRegex;
@@ -59,9 +59,10 @@ impl SearchContent {
     }
 }
 
-/// What remains of the cap on contents, and the masked texts that were asked for.
+/// The remaining room for contents, the number of searches, and the masked texts.
 pub(super) struct MaskedTextCache {
     left: AtomicU64,
+    searches: AtomicU32,
     texts: Mutex<MaskedTexts>,
 }
 
@@ -77,11 +78,16 @@ struct MaskedTexts {
 
 impl Default for MaskedTextCache {
     fn default() -> Self {
-        Self { left: AtomicU64::new(CONTENT_LIMIT), texts: Mutex::default() }
+        Self { left: AtomicU64::new(CONTENT_LIMIT), searches: AtomicU32::default(), texts: Mutex::default() }
     }
 }
 
 impl MaskedTextCache {
+    /// Counts a search of the tree; returns the number of those before it.
+    pub(super) fn count_search(&self) -> u32 {
+        self.searches.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Checks whether `content` may be kept; if so its bytes are counted.
     pub(super) fn has_room(&self, content: &SearchContent) -> bool {
         let take = |left: u64| left.checked_sub(content.size());

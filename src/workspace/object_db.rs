@@ -4,11 +4,9 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader};
 use super::content::{MaskedTextCache, READ_LIMIT, SearchContent};
-use super::pattern::LineRegex;
 use super::search::{self, Query, SearchHits, SearchableTree};
 use super::{TreeEntry, Workspace, WorkspaceError, lookup};
 use crate::domain::change::{FileMode, Omission};
@@ -32,8 +30,6 @@ pub(super) struct ObjectDb {
     filter: PathFilter,
     catalogue: Catalogue,
     kept: MaskedTextCache,
-    /// The number of searches so far.
-    searches: AtomicU32,
     omissions: Vec<Omission>,
 }
 
@@ -41,7 +37,7 @@ impl ObjectDb {
     /// The files of a tree object.
     pub(super) fn at_tree(pool: RepoPool, root: TreeId, filter: PathFilter) -> Self {
         let catalogue = Catalogue::from_tree(root, filter.clone());
-        Self::new(pool, Some(root), filter, catalogue, Vec::new())
+        Self { pool, root: Some(root), filter, catalogue, kept: MaskedTextCache::default(), omissions: Vec::new() }
     }
 
     /// Blobs by path, sorted by path.
@@ -52,17 +48,7 @@ impl ObjectDb {
         omissions: Vec<Omission>,
     ) -> Self {
         let catalogue = Catalogue::from_files(found, filter.clone());
-        Self::new(pool, None, filter, catalogue, omissions)
-    }
-
-    fn new(
-        pool: RepoPool,
-        root: Option<TreeId>,
-        filter: PathFilter,
-        catalogue: Catalogue,
-        omissions: Vec<Omission>,
-    ) -> Self {
-        Self { pool, root, filter, catalogue, kept: MaskedTextCache::default(), searches: AtomicU32::new(0), omissions }
+        Self { pool, root: None, filter, catalogue, kept: MaskedTextCache::default(), omissions }
     }
 
     fn find(&self, repo: &Repo, path: &RepoPath) -> Result<Option<TreeLookup>, WorkspaceError> {
@@ -162,33 +148,22 @@ impl SearchableTree for ObjectDb {
         &self.kept
     }
 
-    fn keeps(&self) -> bool {
-        self.searches.fetch_add(1, Ordering::Relaxed) >= FREE_SEARCHES
+    fn free_searches(&self) -> u32 {
+        FREE_SEARCHES
     }
 
-    fn load(
+    fn read_bytes<T>(
         &self,
         hand: &mut CatalogueReader<'_>,
         _: &[u8],
         file: &CatalogueFile,
-    ) -> Result<SearchContent, WorkspaceError> {
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Result<T, u64>, WorkspaceError> {
         match file.blob {
-            Some(blob) => Ok(load_blob(hand.repo()?, blob)?),
-            None => Ok(SearchContent::Binary),
+            Some(blob) => Ok(hand.repo()?.with_blob_within(blob, READ_LIMIT, take)?),
+            // Nothing is stored, as for an empty file.
+            None => Ok(Ok(take(b""))),
         }
-    }
-
-    fn load_for(
-        &self,
-        hand: &mut CatalogueReader<'_>,
-        _: &[u8],
-        file: &CatalogueFile,
-        pattern: &LineRegex,
-    ) -> Result<Option<SearchContent>, WorkspaceError> {
-        let Some(blob) = file.blob else { return Ok(Some(SearchContent::Binary)) };
-        let take = |bytes: &[u8]| SearchContent::for_pattern(bytes, pattern);
-        let loaded = hand.repo()?.with_blob_within(blob, READ_LIMIT, take)?;
-        Ok(loaded.unwrap_or_else(|size| Some(SearchContent::TooLarge(size))))
     }
 }
 

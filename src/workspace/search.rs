@@ -155,26 +155,36 @@ pub(super) trait SearchableTree: Sync {
     fn catalogue(&self, cancel: &Cancel) -> Result<&Catalogue, WorkspaceError>;
     /// Returns the cached contents.
     fn kept(&self) -> &MaskedTextCache;
-    /// Checks whether the contents that the coming search reads are kept for the next one. Asked once for each search.
-    fn keeps(&self) -> bool {
-        true
-    }
+    /// The number of first searches that keep no contents for the next one.
+    fn free_searches(&self) -> u32;
+    /// Lends the bytes of a plain file to `take`, unless it has more than are read: then their number.
+    fn read_bytes<T>(
+        &self,
+        hand: &mut CatalogueReader<'_>,
+        path: &[u8],
+        file: &CatalogueFile,
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Result<T, u64>, WorkspaceError>;
     /// Reads the contents of a plain file.
     fn load(
         &self,
         hand: &mut CatalogueReader<'_>,
         path: &[u8],
         file: &CatalogueFile,
-    ) -> Result<SearchContent, WorkspaceError>;
-    /// Likewise, for a search that keeps nothing: `None` is enough of an answer for text that `pattern` is not in.
+    ) -> Result<SearchContent, WorkspaceError> {
+        Ok(self.read_bytes(hand, path, file, SearchContent::new)?.unwrap_or_else(SearchContent::TooLarge))
+    }
+    /// Likewise, for a search that keeps nothing; `None` for text that `pattern` is not in.
     fn load_for(
         &self,
         hand: &mut CatalogueReader<'_>,
         path: &[u8],
         file: &CatalogueFile,
-        _pattern: &LineRegex,
+        pattern: &LineRegex,
     ) -> Result<Option<SearchContent>, WorkspaceError> {
-        self.load(hand, path, file).map(Some)
+        let take = |bytes: &[u8]| SearchContent::for_pattern(bytes, pattern);
+        let loaded = self.read_bytes(hand, path, file, take)?;
+        Ok(loaded.unwrap_or_else(|size| Some(SearchContent::TooLarge(size))))
     }
 }
 
@@ -263,7 +273,14 @@ pub(super) fn search_with(
         stop: AtomicUsize::new(usize::MAX),
         found: Mutex::new(SearchProgress::default()),
     };
-    let task = SearchTask { shelf, catalogue, query, cancel, board: &board, keep: shelf.keeps() };
+    let task = SearchTask {
+        shelf,
+        catalogue,
+        query,
+        cancel,
+        board: &board,
+        keep: shelf.kept().count_search() >= shelf.free_searches(),
+    };
     let mut hand = shelf.hand();
     // A common word is found often enough in the first files: no other thread, with a handle of its own, is needed then.
     if task.one_chunk(&mut hand) {
@@ -475,19 +492,20 @@ mod tests {
             &self.kept
         }
 
-        fn keeps(&self) -> bool {
-            self.keeps
+        fn free_searches(&self) -> u32 {
+            if self.keeps { 0 } else { u32::MAX }
         }
 
-        fn load(
+        fn read_bytes<T>(
             &self,
             _: &mut CatalogueReader<'_>,
             path: &[u8],
             _: &CatalogueFile,
-        ) -> Result<SearchContent, WorkspaceError> {
+            take: impl FnOnce(&[u8]) -> T,
+        ) -> Result<Result<T, u64>, WorkspaceError> {
             match path.last() {
-                Some(b'7') => Ok(SearchContent::TooLarge(1)),
-                _ => Ok(SearchContent::new(path)),
+                Some(b'7') => Ok(Err(1)),
+                _ => Ok(Ok(take(path))),
             }
         }
     }

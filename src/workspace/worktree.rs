@@ -8,7 +8,6 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
@@ -16,7 +15,6 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader};
 use super::content::{MaskedTextCache, READ_LIMIT, SearchContent};
 use super::index::{StagedEntry, staged};
-use super::pattern::LineRegex;
 use super::search::{self, Query, SearchHits, SearchableTree};
 use super::{TreeEntry, Workspace, WorkspaceError, lookup};
 use crate::domain::change::{FileMode, Omission};
@@ -39,7 +37,6 @@ pub(super) struct Worktree {
     catalogue: OnceLock<Catalogue>,
     omissions: Mutex<Vec<Omission>>,
     kept: MaskedTextCache,
-    searched: AtomicBool,
 }
 
 impl Worktree {
@@ -59,7 +56,6 @@ impl Worktree {
             catalogue: OnceLock::new(),
             omissions: Mutex::default(),
             kept: MaskedTextCache::default(),
-            searched: AtomicBool::new(false),
         })
     }
 
@@ -353,27 +349,18 @@ impl SearchableTree for Worktree {
         &self.kept
     }
 
-    fn keeps(&self) -> bool {
-        self.searched.swap(true, Ordering::Relaxed)
+    fn free_searches(&self) -> u32 {
+        // A person searches once.
+        1
     }
 
-    fn load(
+    fn read_bytes<T>(
         &self,
         hand: &mut CatalogueReader<'_>,
         path: &[u8],
         _: &CatalogueFile,
-    ) -> Result<SearchContent, WorkspaceError> {
-        self.content(path, &mut hand.buffer)
-    }
-
-    fn load_for(
-        &self,
-        hand: &mut CatalogueReader<'_>,
-        path: &[u8],
-        _: &CatalogueFile,
-        pattern: &LineRegex,
-    ) -> Result<Option<SearchContent>, WorkspaceError> {
-        let take = |bytes: &[u8]| SearchContent::for_pattern(bytes, pattern);
-        Ok(self.with_bytes(path, &mut hand.buffer, take)?.unwrap_or_else(|size| Some(SearchContent::TooLarge(size))))
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Result<T, u64>, WorkspaceError> {
+        self.with_bytes(path, &mut hand.buffer, take)
     }
 }

@@ -30,11 +30,9 @@ pub(super) fn next_step(review: &Review) -> Option<String> {
     }
     let partial = || {
         let file = review.coverage.files.iter().find(|file| file.state == CoverageState::Truncated);
-        file.map(|file| match &file.reason {
-            Some(reason) => {
-                format!("--exclude '{}' leaves out a file that could not be reviewed whole: {reason}", file.path)
-            }
-            None => format!("--exclude '{}' leaves out a file that could not be reviewed whole", file.path),
+        file.map(|file| {
+            let reason = file.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            format!("--exclude '{}' leaves out a file that could not be reviewed whole{reason}", file.path)
         })
     };
     let step = match review.ended {
