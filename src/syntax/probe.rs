@@ -36,7 +36,7 @@ const SURVIVED: u8 = b'.';
 pub enum ProbeScope {
     /// Those of grammars whose scanners keep a state that grows with the text: the ones in which such defects were found.
     GrowingScanners,
-    /// All: for untrusted content, and for runs that cost money.
+    /// All: for untrusted content, and for resumed runs, which a crash may have ended.
     Everything,
 }
 

@@ -30,7 +30,6 @@ use crate::review::{
 };
 use crate::rules::Packs;
 use crate::store::{RunJournal, RunLock, Store, StoreError};
-use crate::syntax::ProbeScope;
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::tools::Toolbox;
 
@@ -92,11 +91,7 @@ pub(in crate::app) async fn run_engine(
     events: Arc<dyn EventSink>,
 ) -> Result<(Review, Option<RunLock>), AppError> {
     let memory = Arc::new(SymbolFileCache::at(&around.forge.mirrors(&around.state).with_file_name("symbols")));
-    let mut packs = packs::load(&work.subject)?.with_symbol_memory(memory);
-    if work.by_model.is_some() {
-        // A crash would waste the cost so far.
-        packs = packs.with_probe(around.parser(ProbeScope::Everything));
-    }
+    let packs = packs::load(&work.subject)?.with_symbol_memory(memory);
     let store = around.store.clone();
     let Some(by_model) = work.by_model.take() else { return rules_alone(work, packs, store, around, events).await };
     let ModelContext { chosen, second, instructions, guidelines, prompts } = by_model;
