@@ -93,7 +93,7 @@ def pack(compiler, target):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         plain, stub = folder / "plain.o", folder / "stub.o"
-        moves, code, calls = [f"--redefine-sym={grammar}={grammar}_packed"], [UNPACK], []
+        moves, shared, code, calls = [f"--redefine-sym={grammar}={grammar}_packed"], [], [UNPACK], []
         for table in TABLES:
             if f" r ts_{table}\n" not in symbols:
                 continue
@@ -102,7 +102,8 @@ def pack(compiler, target):
             size = data.stat().st_size
             data.write_bytes(compress(data.read_bytes()))
             # Without contents and not read-only: zeroed memory.
-            moves += [f"--rename-section={section}=.bss.{name},alloc", f"--redefine-sym=ts_{table}={name}", f"--globalize-symbol={name}"]
+            moves += [f"--rename-section={section}=.bss.{name},alloc", f"--redefine-sym=ts_{table}={name}"]
+            shared.append(f"--globalize-symbol={name}")
             code.append(f"extern unsigned char {name}[], packed_{table}[], packed_{table}_end[];")
             block = f'.section .rodata.packed_{table},\\"a\\"\\npacked_{table}: .incbin \\"{data}\\"\\npacked_{table}_end:\\n.previous'
             code.append(f'__asm__("{block}");')
@@ -114,8 +115,8 @@ def pack(compiler, target):
         source.write_text("\n".join(code) + "\n")
         run(*compiler, "-O2", "-c", source, "-o", stub)
         # Symbols are renamed before they are made global: objcopy looks for the names as they are.
-        run("objcopy", *(move for move in moves if not move.startswith("--globalize")), target, plain)
-        run("objcopy", *(move for move in moves if move.startswith("--globalize")), plain)
+        run("objcopy", *moves, target, plain)
+        run("objcopy", *shared, plain)
         run("ld", "-r", "-o", target, plain, stub)
 
 
