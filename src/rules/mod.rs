@@ -39,7 +39,6 @@ mod threads;
 pub use crate::syntax::TreeCache;
 
 pub use fault::{PackFault, PackPlace, RuleError};
-pub use impact::SymbolMemory;
 pub use input::RulesInput;
 pub use pack::PackFile;
 pub use packs::Packs;

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::checks::{CHECKS, CheckInfo};
 use super::document::split_documents;
 use super::fault::{PackFault, PackPlace, RuleError, closest_name};
-use super::impact::{self, SymbolMemory};
+use super::impact;
 use super::pack::{BUILT_IN, OF_PROJECT, Pack, PackFile};
 use super::recorded_hits::{self, is_fact, is_unproven};
 use crate::domain::claim::Claim;
@@ -38,7 +38,6 @@ pub struct Packs {
     severities: Vec<(String, Severity)>,
     /// `true` if checks (rules written in Rust) are excluded.
     is_alone: bool,
-    memory: Option<Arc<dyn SymbolMemory>>,
     probe: Option<Arc<ParserProbe>>,
 }
 
@@ -87,7 +86,6 @@ impl Packs {
             hints: true,
             severities: Vec::new(),
             is_alone: false,
-            memory: None,
             probe: None,
         };
         packs.check_files()?;
@@ -165,13 +163,6 @@ impl Packs {
         Err(RuleError::NoSuchRule { setting, name: name.to_owned(), near })
     }
 
-    /// Sets a store for what is read of files, shared between runs.
-    #[must_use]
-    pub fn with_symbol_memory(mut self, memory: Arc<dyn SymbolMemory>) -> Self {
-        self.memory = Some(memory);
-        self
-    }
-
     /// Sets a probe that parses texts on trial first.
     #[must_use]
     pub fn with_probe(mut self, probe: Option<Arc<ParserProbe>>) -> Self {
@@ -182,11 +173,6 @@ impl Packs {
     /// Creates the tree cache of a run with these rules.
     pub fn trees(&self) -> TreeCache {
         TreeCache::with_probe(self.probe.clone())
-    }
-
-    /// The store, if one is set.
-    pub(super) fn memory(&self) -> Option<&dyn SymbolMemory> {
-        self.memory.as_deref()
     }
 
     /// Also report pre-existing matches in the files that the change touches.

@@ -4,7 +4,6 @@
 //! depend on other files is computed when the file is first parsed. This is only a cache: a missing result is computed on demand.
 
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use super::base_matches::{self, BaseMatches};
@@ -32,8 +31,6 @@ pub(super) struct PerFileResults {
     files: Vec<FileResults>,
     /// The notes of the checks.
     pub(super) checks: CheckNotes,
-    /// Bytes read so far to find out what files define.
-    pub(super) read: AtomicUsize,
 }
 
 /// The results of one file.
@@ -49,7 +46,7 @@ impl PerFileResults {
     /// Creates an empty store for `files` files.
     pub(super) fn new(files: usize) -> Self {
         let of_each = std::iter::repeat_with(FileResults::default).take(files).collect();
-        Self { files: of_each, checks: CheckNotes::default(), read: AtomicUsize::default() }
+        Self { files: of_each, checks: CheckNotes::default() }
     }
 
     /// Returns the results of a file by its index in the change.
@@ -71,7 +68,7 @@ pub(super) fn evaluate_file(
     }
     let left = removed::find_file_removals(input, at)?;
     let left = answers.left.get_or_init(|| left);
-    impact::read_ahead(&input.sides(), &|rule| input.packs.is_off(rule), at, &alone.read)?;
+    impact::read_ahead(&input.sides(), &|rule| input.packs.is_off(rule), at)?;
     let told = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| &hit.hit);
     precompute_proofs(input, file, DiffSide::New, told)?;
     precompute_proofs(input, file, DiffSide::Old, left.hits())

@@ -14,8 +14,8 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
 use crate::syntax::{
-    ByteEdit, CodeScope, Grammar, MisreadLines, OtherVersion, ParseFailure, ParseLimits, RuleSet, ScanFocus,
-    SyntaxMatch, SyntaxTree, TreeCache,
+    ByteEdit, CodeScope, Excerpt, ExcerptQuery, Grammar, MisreadLines, OtherVersion, ParseFailure, ParseLimits,
+    RuleSet, ScanFocus, SyntaxMatch, SyntaxScan, TextNeed, TreeCache, WordSet,
 };
 use crate::sys::cancel::{Cancel, CancelReason};
 
@@ -38,8 +38,11 @@ struct ScanTarget<'a> {
     language: Option<&'static str>,
     /// The other side of its file, if that was scanned before.
     beside: Option<&'a OtherVersion<'a>>,
+    side: DiffSide,
+    /// The other side of its file, if both are compared, and the part of it that the change affects.
+    other: Option<(&'a FileText, ScanFocus)>,
     /// The part that the change affects; `None` for all of it.
-    focus: Option<&'a ScanFocus>,
+    affected: Option<&'a ScanFocus>,
     packs: &'a Packs,
     wanted: &'a RuleSelection<'a>,
     trees: &'a TreeCache,
@@ -101,8 +104,9 @@ fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
         looked.cut = Some(line_by_line(&why.to_string()));
         return Ok(looked);
     }
-    let plans: Vec<PackPlan<'_>> =
-        look.packs.packs_for(grammar).filter_map(|(at, pack)| PackPlan::of(look, at, pack)).collect();
+    let text = look.subject.text.text();
+    let packs = look.packs.packs_for(grammar);
+    let plans: Vec<PackPlan<'_>> = packs.filter_map(|(at, pack)| PackPlan::of(look, at, pack)).collect();
     if plans.is_empty() {
         return Ok(looked);
     }
@@ -112,13 +116,16 @@ fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
         looked.cut = Some(line_by_line(&why));
         return Ok(looked);
     }
-    let is_large = look.subject.text.text().len() > LARGE;
-    let _one_at_a_time = is_large.then(|| look.trees.begin_large());
-    let watch = ParseLimits::new(look.cancel, PATIENCE);
-    let cut = match look.trees.parse_with_other(grammar, look.subject.text.text(), look.beside, &watch) {
-        Ok(tree) => structural(look, &tree, grammar, &plans, &watch, &mut looked),
-        Err(error) => Err(error),
+    let is_large = text.len() > LARGE;
+    let is_beside_large = look.other.as_ref().is_some_and(|(other, _)| other.text().len() > LARGE);
+    let _one_at_a_time = (is_large || is_beside_large).then(|| look.trees.begin_large());
+    let excerpt = match excerpt_of(look, grammar) {
+        Ok(excerpt) => excerpt,
+        Err(ParseFailure::Stopped(stopped)) => return Err(stopped),
+        Err(_) => None,
     };
+    let watch = ParseLimits::new(look.cancel, PATIENCE);
+    let cut = structural(look, grammar, excerpt.as_ref(), &plans, &watch, &mut looked);
     match cut {
         Ok(()) => Ok(looked),
         Err(ParseFailure::Stopped(stopped)) => Err(stopped),
@@ -128,6 +135,27 @@ fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
             Ok(looked)
         }
     }
+}
+
+/// Returns the part of a text that is parsed; `None` for all of it. If all of the head is parsed, so is all of the base: code that a syntax
+/// error joins to what changed was there before.
+fn excerpt_of(look: &ScanTarget<'_>, grammar: Grammar) -> Result<Option<Excerpt>, ParseFailure> {
+    let watch = ParseLimits::new(look.cancel, PATIENCE);
+    let Some(affected) = look.affected else { return Ok(None) };
+    let text = look.subject.text.text();
+    let mut names = Excerpt::affected_names(grammar, text, affected);
+    if let Some((other, focus)) = &look.other {
+        names.extend(Excerpt::affected_names(grammar, other.text(), focus));
+    }
+    let names = WordSet::of(names);
+    let query = |focus| ExcerptQuery { focus: Some(focus), words: Some(&names), types: None };
+    if let Some((head, focus)) = look.other.as_ref().filter(|_| look.side == DiffSide::Old)
+        && (unparsable(head).is_some()
+            || look.trees.usable_excerpt(grammar, head.text(), query(focus), &watch)?.is_none())
+    {
+        return Ok(None);
+    }
+    Ok(Excerpt::of(grammar, text, query(affected)))
 }
 
 /// The rules of one pack that can match in a text.
@@ -151,6 +179,10 @@ impl<'a> PackPlan<'a> {
         };
         let rules: Vec<bool> = pack.index().enumerate().map(may).collect();
         rules.contains(&true).then_some(Self { at, pack, rules })
+    }
+
+    fn has(&self, rule: usize) -> bool {
+        self.rules.get(rule).copied().unwrap_or(false)
     }
 }
 
@@ -190,52 +222,88 @@ pub(super) fn why_no_rules(packs: &Packs, file: &FileChange) -> Option<String> {
 
 fn structural(
     look: &ScanTarget<'_>,
-    tree: &SyntaxTree,
     grammar: Grammar,
+    excerpt: Option<&Excerpt>,
     plans: &[PackPlan<'_>],
     watch: &ParseLimits<'_>,
     looked: &mut ScanResult,
 ) -> Result<(), ParseFailure> {
-    let long = long_lines(look.subject.text);
+    let text = look.subject.text.text();
+    let parse = |excerpt| look.trees.parse_affected(grammar, text, excerpt, look.beside, watch);
+    let mut sets: Vec<(&PackPlan<'_>, &RuleSet)> = Vec::new();
     for plan in plans {
-        let wanted = |rule: usize| plan.rules.get(rule).copied().unwrap_or(false);
-        let set: &RuleSet = match plan.pack.compiled(grammar, &wanted) {
-            Some(Ok(set)) => set,
+        match plan.pack.compiled(grammar, &|rule| plan.has(rule)) {
+            Some(Ok(set)) => sets.push((plan, set)),
             Some(Err(error)) => {
                 looked.notes.push(error.to_string());
                 looked.cut = Some(line_by_line("its rules cannot be used"));
-                continue;
             }
-            None => continue,
+            None => {}
+        }
+    }
+    let tree = parse(excerpt)?;
+    let other = look.other.as_ref().map(|(other, _)| other.text());
+    let is_head = look.side == DiffSide::New && look.wanted.on == ReportedSide::Added;
+    for (plan, set) in sets {
+        // On which tree a rule is matched does not depend on the other rules of a run: the base is compared with some of them only.
+        let need_of = |rule: usize| match excerpt {
+            Some(_) if plan.has(rule) => set.text_need(rule, text, other),
+            _ => TextNeed::Affected,
         };
-        let scan = set.scan(tree, &wanted, look.focus, watch)?;
-        look.trees.add_nodes(scan.nodes);
-        if scan.too_many {
-            looked.cut = Some(TOO_MANY.to_owned());
-        }
-        for rule in scan.given_up.iter().filter_map(|rule| plan.pack.rule(*rule)) {
-            looked.cut = Some(format!("the rule {} took too long on it and was given up there", rule.info.name));
-        }
-        if scan.too_deep {
-            looked.cut = Some(line_by_line("it is nested deeper than rules look"));
-        }
-        for found in scan.found {
-            let skips = plan.pack.rule(found.rule).is_none_or(|rule| rule.info.skips_tests && found.in_test);
-            if !skips && long.binary_search(&found.lines.start()).is_ok() {
-                looked.long.push(found.lines.start());
-            } else if !skips {
-                let rule = RuleRef::Pack { pack: plan.at, rule: found.rule };
-                looked.hits.push((rule, hit(look.subject.text, &found)));
-            }
+        let needs: Vec<TextNeed> = (0..plan.rules.len()).map(need_of).collect();
+        let need = |rule: usize| needs.get(rule).copied().unwrap_or_default();
+        let first = |rule: usize| {
+            plan.has(rule) && (need(rule) == TextNeed::Affected || is_head && need(rule) == TextNeed::OnMatch)
+        };
+        let mut scan = set.scan(&tree, &first, look.affected, watch)?;
+        let (found, unsure) = scan.found.into_iter().partition(|found| need(found.rule) == TextNeed::Affected);
+        let unsure: Vec<SyntaxMatch> = unsure;
+        scan.found = found;
+        add_matches(look, plan, scan, looked);
+        let second = |rule: usize| {
+            let is_due = match need(rule) {
+                TextNeed::Affected => false,
+                TextNeed::OnMatch => !is_head || unsure.iter().any(|found| found.rule == rule),
+                TextNeed::Always => true,
+            };
+            is_due && plan.has(rule)
+        };
+        if (0..plan.rules.len()).any(second) {
+            let scan = set.scan(&*parse(None)?, &second, look.affected, watch)?;
+            add_matches(look, plan, scan, looked);
         }
     }
     if look.wanted.on == ReportedSide::Added {
         looked.misread = tree.misread_lines(watch)?;
     }
     if look.wanted.scopes && !looked.hits.is_empty() {
-        looked.scopes = tree.scopes(watch)?;
+        looked.scopes = parse(None)?.scopes(watch)?;
     }
     Ok(())
+}
+
+/// Adds what the rules of a pack found.
+fn add_matches(look: &ScanTarget<'_>, plan: &PackPlan<'_>, scan: SyntaxScan, looked: &mut ScanResult) {
+    look.trees.add_nodes(scan.nodes);
+    if scan.too_many {
+        looked.cut = Some(TOO_MANY.to_owned());
+    }
+    for rule in scan.given_up.iter().filter_map(|rule| plan.pack.rule(*rule)) {
+        looked.cut = Some(format!("the rule {} took too long on it and was given up there", rule.info.name));
+    }
+    if scan.too_deep {
+        looked.cut = Some(line_by_line("it is nested deeper than rules look"));
+    }
+    let long = long_lines(look.subject.text);
+    for found in scan.found {
+        let skips = plan.pack.rule(found.rule).is_none_or(|rule| rule.info.skips_tests && found.in_test);
+        if !skips && long.binary_search(&found.lines.start()).is_ok() {
+            looked.long.push(found.lines.start());
+        } else if !skips {
+            let rule = RuleRef::Pack { pack: plan.at, rule: found.rule };
+            looked.hits.push((rule, hit(look.subject.text, &found)));
+        }
+    }
 }
 
 /// Scans one side of a changed file.
@@ -249,36 +317,34 @@ pub(super) fn scan_side(
     let subject = RuleTarget { path: file.path_at(side), text };
     let is_link = matches!(if side == DiffSide::Old { file.old_mode } else { file.new_mode }, Some(FileMode::Link));
     let language = file.language.filter(|_| !is_link);
-    // Lines common to both sides were parsed at the head.
-    let other = match (side, file.status) {
-        (DiffSide::Old, FileStatus::Modified | FileStatus::Renamed) => read_text(input.new, &file.path)?,
-        _ => None,
-    };
-    let beside = other.as_ref().and_then(|other| OtherVersion::of(file, side, text, other));
-    let focus = focus_of(input, file, side)?;
-    let (packs, trees, cancel) = (input.packs, input.trees, input.cancel);
-    let (beside, focus) = (beside.as_ref(), focus.as_ref());
-    scan(&ScanTarget { subject, language, beside, focus, packs, wanted, trees, cancel })
-}
-
-/// Returns the part of a side that the change affects; `None` if all matches are wanted.
-fn focus_of(input: &RulesInput<'_>, file: &FileChange, side: DiffSide) -> Result<Option<ScanFocus>, CancelReason> {
     let has_both = matches!(file.status, FileStatus::Modified | FileStatus::Renamed);
-    if !has_both || input.packs.reports_all_lines() {
-        return Ok(None);
-    }
+    let (opposite, tree) = match side {
+        DiffSide::Old => (DiffSide::New, input.new),
+        DiffSide::New => (DiffSide::Old, input.old),
+    };
+    let other = if has_both { read_text(tree, file.path_at(opposite))? } else { None };
+    // Lines common to both sides were parsed at the head.
+    let head = other.as_ref().filter(|_| side == DiffSide::Old);
+    let beside = head.and_then(|head| OtherVersion::of(file, side, text, head));
     // In Rust an attribute above an item says that all of it is a test.
     let is_whole = file.language == Some("rust")
         && (names_test(input, file, DiffSide::Old)? || names_test(input, file, DiffSide::New)?);
-    Ok((!is_whole).then(|| ScanFocus::of(file, side)))
+    let is_partial = has_both && !is_whole && !input.packs.reports_all_lines();
+    let affected = is_partial.then(|| ScanFocus::of(file, side));
+    let (packs, trees, cancel) = (input.packs, input.trees, input.cancel);
+    let (beside, affected) = (beside.as_ref(), affected.as_ref());
+    let other = other.as_deref().map(|other| (other, ScanFocus::of(file, opposite)));
+    scan(&ScanTarget { subject, language, beside, side, other, affected, packs, wanted, trees, cancel })
 }
 
-/// Checks whether a changed line of a side has the word `test`.
+/// Checks whether a changed line of a side has the word `test` in what may be an attribute.
 fn names_test(input: &RulesInput<'_>, file: &FileChange, side: DiffSide) -> Result<bool, CancelReason> {
     let tree = if side == DiffSide::Old { input.old } else { input.new };
     let Some(text) = read_text(tree, file.path_at(side))? else { return Ok(false) };
     let spans = file.runs().filter_map(|run| if side == DiffSide::Old { run.old } else { run.new }.range());
-    Ok(spans.flat_map(|lines| text.lines(lines)).any(|(_, line)| line.contains("test")))
+    Ok(spans
+        .flat_map(|lines| text.lines(lines))
+        .any(|(_, line)| line.contains("test") && (line.contains('#') || line.contains("cfg"))))
 }
 
 /// Returns the functions and types of a text; none if it cannot be parsed.

@@ -11,7 +11,6 @@ mod folders;
 mod presented;
 mod record;
 mod run_store;
-mod symbols;
 mod version;
 
 use std::collections::BTreeSet;
@@ -34,7 +33,6 @@ pub use error::StoreError;
 pub use presented::{DocumentFault, PresentedStore, SavedDocument};
 pub use record::RecordFault;
 pub use run_store::{RunJournal, RunLock, StoreLocation};
-pub use symbols::SymbolCache;
 pub use version::version_of;
 
 /// Default time for which runs are saved: 30 days.

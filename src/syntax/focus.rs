@@ -36,6 +36,11 @@ impl ScanFocus {
         self.is_within(2 * u64::from(first), 2 * u64::from(last))
     }
 
+    /// Checks whether the change affects one of these lines, or the line before or after them: on the other side it may be between them.
+    pub(super) fn touches(&self, first: u32, last: u32) -> bool {
+        self.is_within((2 * u64::from(first)).saturating_sub(2), 2 * u64::from(last) + 2)
+    }
+
     /// Checks whether nothing in a function or type can be a match that the change made. What was deleted after its last line may have been
     /// a part of it.
     pub(super) fn skips(&self, node: &Node<'_>) -> bool {

@@ -63,6 +63,11 @@ impl Grammar {
         Self::ALL.iter().copied().find(|grammar| grammar.word() == language)
     }
 
+    /// Checks whether it is JavaScript or TypeScript.
+    pub(super) const fn is_script(self) -> bool {
+        matches!(self, Self::JavaScript | Self::TypeScript | Self::Tsx)
+    }
+
     /// Returns the grammar of a text in a language: a header whose name says C may be C++.
     pub fn of_text(language: &str, text: &str) -> Option<Self> {
         let grammar = Self::of(language)?;

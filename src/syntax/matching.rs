@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::grammar::Grammar;
 use super::limits::beyond_scanner;
+use super::text_need::{TextNeed, TextNeeds};
 
 /// The structural part of a rule as a pack writes it: `rule`, `constraints`, `utils`, `transform` of ast-grep's rule format.
 #[derive(Clone, Deserialize)]
@@ -86,6 +87,7 @@ pub(super) struct CompiledRule {
     pub(super) kinds: Vec<usize>,
     /// `true` if a match depends on code outside of the matched node.
     pub(super) is_contextual: bool,
+    needs: TextNeeds,
 }
 
 /// Rules for one grammar, each compiled on first use: most of them can match in few texts. Shared by threads.
@@ -133,8 +135,9 @@ impl CompiledRule {
         let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
         let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
         let is_contextual = repeats.is_some() || looks_around(&text);
+        let needs = TextNeeds::of(grammar, &text);
         let repeats = repeats.map(str::to_owned);
-        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, kinds, is_contextual })
+        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, kinds, is_contextual, needs })
     }
 }
 
@@ -142,6 +145,12 @@ impl RuleSet {
     /// Creates a set of `count` rules, none of them compiled.
     pub fn new(grammar: Grammar, count: usize) -> Self {
         Self { grammar, rules: (0..count).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// Returns how much of a text a compiled rule has to see, given the other side of its change.
+    pub fn text_need(&self, rule: usize, text: &str, other: Option<&str>) -> TextNeed {
+        let compiled = self.rules.get(rule).and_then(|rule| rule.get()?.as_ref().ok()?.as_ref());
+        compiled.map_or(TextNeed::Affected, |rule| rule.needs.on(text, other))
     }
 
     /// Compiles rules. `None` keeps the index of a rule that does not apply to this grammar.

@@ -5,6 +5,7 @@
 //! A language is one line in [`Grammar`]'s table.
 
 mod carriage_returns;
+mod excerpt;
 mod focus;
 mod grammar;
 mod imports;
@@ -12,6 +13,7 @@ mod limits;
 mod matches;
 mod matching;
 mod misread;
+mod nesting;
 mod nodes;
 mod other_version;
 mod probe;
@@ -21,11 +23,13 @@ mod repeated;
 mod scan;
 mod scopes;
 mod symbols;
+mod text_need;
 mod tree;
 mod tree_cache;
 mod walk;
 mod watched_doc;
 
+pub use excerpt::{Excerpt, ExcerptQuery, WordSet};
 pub use focus::ScanFocus;
 pub use grammar::{Grammar, ParseFailure, ParseLimits};
 pub use matches::{ByteEdit, SyntaxMatch, SyntaxScan};
@@ -34,11 +38,12 @@ pub use misread::MisreadLines;
 pub use nodes::NodeTable;
 pub use other_version::OtherVersion;
 pub use probe::{HELPER, ParserProbe, ProbeScope, serve as serve_probe};
-pub use queries::{enclosing_symbol, error_count, outline, symbols};
+pub use queries::{SymbolDepth, enclosing_symbol, error_count, symbols};
 pub use relations::{Relations, has_relations, relations};
 pub use scopes::CodeScope;
 pub use symbols::{
     ArgumentShape, DefinitionKind, Parameters, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,
 };
+pub use text_need::TextNeed;
 pub use tree::SyntaxTree;
 pub use tree_cache::{ParseWork, TreeCache};

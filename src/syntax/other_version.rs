@@ -80,7 +80,7 @@ fn end(row: usize, lines: &str) -> Point {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::Path;
     use std::sync::LazyLock;
     use std::time::Duration;
@@ -96,7 +96,7 @@ mod tests {
     use crate::sys::cancel::Cancel;
 
     /// The texts of the rules' fixtures, by their grammars. Read once: each case of a property asks for them.
-    static SAMPLES: LazyLock<Vec<(Grammar, String)>> = LazyLock::new(samples);
+    pub(in crate::syntax) static SAMPLES: LazyLock<Vec<(Grammar, String)>> = LazyLock::new(samples);
 
     fn samples() -> Vec<(Grammar, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     /// An edit of each line: it stays, is removed, or another one is added before it.
-    fn edited(text: &str, steps: &[u8]) -> (String, FileChange) {
+    pub(in crate::syntax) fn edited(text: &str, steps: &[u8]) -> (String, FileChange) {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let mut file = FileChange::modified(RepoPath::parse("a").unwrap());
         let (mut now, mut runs): (String, Vec<ChangeRun>) = (String::new(), Vec::new());
@@ -159,7 +159,8 @@ mod tests {
         (now, file)
     }
 
-    type NodeSnapshot = (u16, Range<usize>, (usize, usize, usize, usize), bool, bool, Option<String>);
+    pub(in crate::syntax) type NodeSnapshot =
+        (u16, Range<usize>, (usize, usize, usize, usize), bool, bool, Option<String>);
 
     /// Counts the nodes of a tree that are shared with another one.
     fn shared(tree: &super::super::tree::SyntaxTree, other: &super::super::tree::SyntaxTree) -> usize {
@@ -170,7 +171,7 @@ mod tests {
     }
 
     /// Lists every node with its compared properties.
-    fn nodes(tree: &super::super::tree::SyntaxTree) -> Vec<NodeSnapshot> {
+    pub(in crate::syntax) fn nodes(tree: &super::super::tree::SyntaxTree) -> Vec<NodeSnapshot> {
         let root = tree.root.root();
         let mut cursor = root.get_inner_node().walk();
         let mut all = Vec::new();

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::excerpt::{Excerpt, ExcerptQuery};
 use super::grammar::{Grammar, ParseLimits};
-use super::other_version::OtherVersion;
 use super::symbols::{self, Symbols};
 use super::tree::SyntaxTree;
 use super::tree_cache::TreeCache;
@@ -48,40 +48,42 @@ pub fn error_count(language: &str, text: &str, trees: &TreeCache) -> Option<usiz
     trees.get_or_compute((grammar, text), |said| &mut said.errors, count)
 }
 
-/// Extracts the symbols of `text`; `None` if the language has no grammar here, the text is very large, or parsing took too long. The text
-/// is parsed and read once per `trees`.
-pub fn symbols(language: &str, text: &str, trees: &TreeCache, cancel: &Cancel) -> Option<Arc<Symbols>> {
-    cached_symbols(language, (text, None), trees, cancel, false)
+/// The level of detail of symbols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SymbolDepth {
+    /// Without the bodies of functions: what a text exports, at a fraction of the work.
+    Outline,
+    /// Everything.
+    All,
 }
 
-/// Extracts the symbols without the bodies of functions: what a text exports, at a fraction of the work. `beside`: another version.
-pub fn outline(
+/// Extracts the symbols of `text`, or of the code in it that `query` names, without parsing the rest; `None` if the language has no grammar here, the
+/// text is very large, or parsing took too long. A text is parsed and read once for a query and `trees`.
+pub fn symbols(
     language: &str,
     text: &str,
-    beside: Option<&OtherVersion<'_>>,
+    query: Option<ExcerptQuery<'_>>,
+    depth: SymbolDepth,
     trees: &TreeCache,
     cancel: &Cancel,
-) -> Option<Arc<Symbols>> {
-    cached_symbols(language, (text, beside), trees, cancel, true)
-}
-
-fn cached_symbols(
-    language: &str,
-    (text, beside): (&str, Option<&OtherVersion<'_>>),
-    trees: &TreeCache,
-    cancel: &Cancel,
-    outline: bool,
 ) -> Option<Arc<Symbols>> {
     let grammar = Grammar::of_text(language, text)?;
     if text.len() > LARGEST || !symbols::are_known(grammar) {
         return None;
     }
+    let excerpt = query.and_then(|query| Excerpt::of(grammar, text, query));
     let read = || {
         let watch = ParseLimits::new(cancel, QUESTION);
-        let tree = trees.parse_with_other(grammar, text, beside, &watch).ok()?;
-        symbols::extract(&tree, text, outline, &watch).map(Arc::new)
+        let tree = trees.parse_affected(grammar, text, excerpt.as_ref(), None, &watch).ok()?;
+        symbols::extract(&tree, text, depth == SymbolDepth::Outline, &watch).map(Arc::new)
     };
-    trees.symbols((grammar, text), |said| if outline { &mut said.outline } else { &mut said.symbols }, read)
+    let is_outline = depth == SymbolDepth::Outline;
+    trees.symbols(
+        (grammar, text),
+        excerpt.as_ref(),
+        |said| if is_outline { &mut said.outline } else { &mut said.symbols },
+        read,
+    )
 }
 
 /// Returns the name of the innermost function or type around `line` (1-indexed); `None` at the top level of a file, or without a grammar.

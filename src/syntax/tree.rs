@@ -21,14 +21,26 @@ pub struct SyntaxTree {
 impl SyntaxTree {
     /// Parses `text`. Syntax errors are no obstacle: they become error nodes.
     pub fn parse(grammar: Grammar, text: &str, watch: &ParseLimits<'_>) -> Result<Self, ParseFailure> {
-        Self::parse_after(grammar, text, None, watch)
+        Self::parse_after(grammar, text, None, &[], watch)
     }
 
-    /// Parses `text`; `known` is the tree of another version with the edits applied.
+    /// Parses these pieces of `text`, each at its place; `None` if that has a syntax error, which the whole may not have.
+    pub(super) fn parse_excerpt(
+        grammar: Grammar,
+        text: &str,
+        ranges: &[tree_sitter::Range],
+        watch: &ParseLimits<'_>,
+    ) -> Result<Option<Self>, ParseFailure> {
+        let tree = Self::parse_after(grammar, text, None, ranges, watch)?;
+        Ok((!tree.root.root().get_inner_node().has_error()).then_some(tree))
+    }
+
+    /// Parses `text`, or only some `ranges` of it; `known` is the tree of another version with the edits applied.
     fn parse_after(
         grammar: Grammar,
         text: &str,
         known: Option<&tree_sitter::Tree>,
+        ranges: &[tree_sitter::Range],
         watch: &ParseLimits<'_>,
     ) -> Result<Self, ParseFailure> {
         grammar.check_limits(text)?;
@@ -36,6 +48,7 @@ impl SyntaxTree {
         let lang = grammar.support();
         let mut parser = tree_sitter::Parser::new();
         parser.set_language(&lang.get_ts_language()).map_err(|_| ParseFailure::NoTree)?;
+        parser.set_included_ranges(ranges).map_err(|_| ParseFailure::NoTree)?;
         let bytes = returns.replace(text);
         let mut stopped = None;
         let mut progress = |_: &tree_sitter::ParseState| match watch.check() {
@@ -65,12 +78,17 @@ impl SyntaxTree {
         // A tree with corrected lines does not correspond to any text that the parser was given.
         let is_plain = |text: &str| LoneReturns::of(other.grammar, text).is_ok_and(|returns| returns.is_empty());
         if !known.root_node().has_error() && is_plain(beside.other) && is_plain(text) {
-            let tree = Self::parse_after(other.grammar, text, Some(&beside.edited_tree(known)), watch)?;
+            let tree = Self::parse_after(other.grammar, text, Some(&beside.edited_tree(known)), &[], watch)?;
             if !tree.root.root().get_inner_node().has_error() {
                 return Ok(tree);
             }
         }
         Self::parse(other.grammar, text, watch)
+    }
+
+    /// Checks whether it is the tree of these pieces.
+    pub(super) fn is_of(&self, ranges: &[tree_sitter::Range]) -> bool {
+        self.root.root().get_doc().tree.included_ranges() == ranges
     }
 
     /// Returns the grammar with which it was parsed.

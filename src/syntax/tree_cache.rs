@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
+use super::excerpt::{Excerpt, ExcerptQuery};
 use super::grammar::{Grammar, ParseFailure, ParseLimits};
 use super::other_version::OtherVersion;
 use super::probe::ParserProbe;
@@ -73,6 +74,8 @@ pub(super) struct TextAnswer {
     pub(super) outline: Option<Arc<Symbols>>,
     /// Its number of errors.
     pub(super) errors: Option<usize>,
+    /// Set if this is an excerpt with a syntax error.
+    is_unusable: bool,
 }
 
 impl std::fmt::Debug for TreeCache {
@@ -122,7 +125,7 @@ impl TreeCache {
         watch: &ParseLimits<'_>,
     ) -> Result<Arc<SyntaxTree>, ParseFailure> {
         let key = self.key(grammar, text);
-        if let Some(known) = self.known(key, text) {
+        if let Some(known) = self.known(key, text, None) {
             watch.check()?;
             return Ok(known);
         }
@@ -132,19 +135,80 @@ impl TreeCache {
         }
         // A trial does not cover reuse of another tree.
         let other = beside.filter(|_| probe.is_none()).and_then(|beside| {
-            let other = self.known(self.key(grammar, beside.other), beside.other)?;
+            let other = self.known(self.key(grammar, beside.other), beside.other, None)?;
             Some((other, beside))
         });
         let tree = Arc::new(match other {
             Some((other, beside)) => SyntaxTree::parse_with_other(text, &other, beside, watch)?,
             None => SyntaxTree::parse(grammar, text, watch)?,
         });
+        self.store(key, &tree);
+        Ok(tree)
+    }
+
+    /// Returns an excerpt that stands for a text: it has no syntax error.
+    pub fn usable_excerpt(
+        &self,
+        grammar: Grammar,
+        text: &str,
+        query: ExcerptQuery<'_>,
+        watch: &ParseLimits<'_>,
+    ) -> Result<Option<Excerpt>, ParseFailure> {
+        let Some(excerpt) = Excerpt::of(grammar, text, query) else { return Ok(None) };
+        Ok(self.parse_excerpt(grammar, text, &excerpt, watch)?.map(|_| excerpt))
+    }
+
+    /// Returns the tree of an excerpt, or of the text if there is none or it has a syntax error.
+    pub fn parse_affected(
+        &self,
+        grammar: Grammar,
+        text: &str,
+        excerpt: Option<&Excerpt>,
+        beside: Option<&OtherVersion<'_>>,
+        watch: &ParseLimits<'_>,
+    ) -> Result<Arc<SyntaxTree>, ParseFailure> {
+        if let Some(excerpt) = excerpt
+            && let Some(tree) = self.parse_excerpt(grammar, text, excerpt, watch)?
+        {
+            return Ok(tree);
+        }
+        self.parse_with_other(grammar, text, beside, watch)
+    }
+
+    /// Returns the tree of an excerpt; `None` if it has a syntax error.
+    fn parse_excerpt(
+        &self,
+        grammar: Grammar,
+        text: &str,
+        excerpt: &Excerpt,
+        watch: &ParseLimits<'_>,
+    ) -> Result<Option<Arc<SyntaxTree>>, ParseFailure> {
+        watch.check()?;
+        let key = self.excerpt_key(grammar, text, excerpt);
+        if let Some(known) = self.known(key, text, Some(excerpt)) {
+            return Ok(Some(known));
+        }
+        if self.kept().said.get(&key).is_some_and(|said| said.is_unusable) {
+            return Ok(None);
+        }
+        if let Some(probe) = self.probe.as_ref().filter(|probe| probe.covers(grammar)) {
+            // To the parser, pieces at their places are the same as pieces one after the other.
+            probe.check(grammar, &excerpt.join(text), watch)?;
+        }
+        let Some(tree) = SyntaxTree::parse_excerpt(grammar, text, &excerpt.ranges, watch)?.map(Arc::new) else {
+            self.kept().said.entry(key).or_default().is_unusable = true;
+            return Ok(None);
+        };
+        self.store(key, &tree);
+        Ok(Some(tree))
+    }
+
+    fn store(&self, key: TreeKey, tree: &Arc<SyntaxTree>) {
         self.done[0].fetch_add(1, Ordering::Relaxed);
-        self.done[1].fetch_add(text.len() as u64, Ordering::Relaxed);
-        let left = self.kept().keep(key, tree.clone());
+        self.done[1].fetch_add(key.2 as u64, Ordering::Relaxed);
+        let left = self.kept().keep(key, Arc::clone(tree));
         // Freeing a large tree takes time, and is not done under the lock.
         drop(left);
-        Ok(tree)
     }
 
     /// Returns the cached result at `place` for a text, or computes it with `answer`. `None` is not cached.
@@ -154,7 +218,15 @@ impl TreeCache {
         place: impl Fn(&mut TextAnswer) -> &mut Option<T>,
         answer: impl FnOnce() -> Option<T>,
     ) -> Option<T> {
-        let key = self.key(grammar, text);
+        self.get_or_compute_at(self.key(grammar, text), place, answer)
+    }
+
+    fn get_or_compute_at<T: Clone>(
+        &self,
+        key: TreeKey,
+        place: impl Fn(&mut TextAnswer) -> &mut Option<T>,
+        answer: impl FnOnce() -> Option<T>,
+    ) -> Option<T> {
         if let Some(known) = self.kept().said.get_mut(&key).and_then(|said| place(said).clone()) {
             return Some(known);
         }
@@ -163,16 +235,19 @@ impl TreeCache {
         Some(answer)
     }
 
-    /// Returns the cached symbols at `place` for a text, or reads them with `answer`. When they are too many, all are forgotten.
+    /// Returns the cached symbols at `place` for a text, or for an excerpt of it, or reads them with `answer`. When they are too many, all
+    /// are forgotten.
     pub(super) fn symbols(
         &self,
-        text: (Grammar, &str),
+        (grammar, text): (Grammar, &str),
+        excerpt: Option<&Excerpt>,
         place: impl Fn(&mut TextAnswer) -> &mut Option<Arc<Symbols>>,
         answer: impl FnOnce() -> Option<Arc<Symbols>>,
     ) -> Option<Arc<Symbols>> {
         let mut added = 0;
         let read = || answer().inspect(|symbols| added = symbols.entry_count());
-        let symbols = self.get_or_compute(text, place, read)?;
+        let key = excerpt.map_or_else(|| self.key(grammar, text), |excerpt| self.excerpt_key(grammar, text, excerpt));
+        let symbols = self.get_or_compute_at(key, place, read)?;
         let mut kept = self.kept();
         kept.symbols += added;
         if kept.symbols > MOST_SYMBOLS {
@@ -184,9 +259,13 @@ impl TreeCache {
         Some(symbols)
     }
 
-    fn known(&self, key: TreeKey, text: &str) -> Option<Arc<SyntaxTree>> {
+    fn known(&self, key: TreeKey, text: &str, excerpt: Option<&Excerpt>) -> Option<Arc<SyntaxTree>> {
         let known = self.kept().trees.get(&key).cloned();
-        known.filter(|tree| tree.text() == text.as_bytes())
+        known.filter(|tree| tree.text() == text.as_bytes() && excerpt.is_none_or(|excerpt| tree.is_of(&excerpt.ranges)))
+    }
+
+    fn excerpt_key(&self, grammar: Grammar, text: &str, excerpt: &Excerpt) -> TreeKey {
+        (grammar, self.hasher.hash_one((text, excerpt)), excerpt.len())
     }
 
     fn key(&self, grammar: Grammar, text: &str) -> TreeKey {
@@ -276,7 +355,7 @@ mod tests {
                 let others = (0..names).map(|at| at.to_string()).collect();
                 Some(Arc::new(Symbols { others, ..Symbols::default() }))
             };
-            trees.symbols((Grammar::Go, text), |said| &mut said.symbols, answer).unwrap().entry_count()
+            trees.symbols((Grammar::Go, text), None, |said| &mut said.symbols, answer).unwrap().entry_count()
         };
         assert_eq!([read("a", 9), read("a", 9), reads.get()], [9, 9, 1]);
         assert_eq!([read("b", MOST_SYMBOLS), reads.get()], [MOST_SYMBOLS, 2]);

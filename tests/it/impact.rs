@@ -1,8 +1,6 @@
-//! What a change does to places that it does not touch, told by the program itself: with the other place as a second anchor, and what was read
-//! of the tree remembered for the next run.
+//! What a change does to places that it does not touch, told by the program itself: with the other place as a second anchor.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -28,18 +26,6 @@ fn told(program: &Program) -> Vec<Value> {
     findings.into_iter().filter(|finding| finding["origin"]["name"] == "impact/removed-but-used").collect()
 }
 
-fn remembered(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(at) = open.pop() {
-        for entry in fs::read_dir(&at).into_iter().flatten() {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() { open.push(path) } else { found.push(path) }
-        }
-    }
-    found
-}
-
 #[test]
 fn a_use_outside_of_the_change_is_the_second_anchor() {
     let repo = project();
@@ -59,24 +45,6 @@ fn a_use_outside_of_the_change_is_the_second_anchor() {
             (Some("tools/report.py"), Some("new"), Some(401), Some("from app.mail import send_mail")),
         ]
     );
-}
-
-#[test]
-fn what_was_read_is_remembered_and_what_is_broken_is_read_again() {
-    let repo = project();
-    let program = Program::in_folder(repo.root());
-    let first = told(&program);
-    let kept = remembered(&program.home(".cache/review/symbols"));
-    assert_eq!(kept.len(), 1, "the file that is long enough: {kept:?}");
-    assert_eq!(told(&program).len(), first.len());
-    for broken in ["", "{", "{\"definitions\":[]}"] {
-        fs::write(&kept[0], broken).expect("a broken entry");
-        assert_eq!(told(&program).len(), 1, "{broken}");
-    }
-    // A cache that cannot be written is no fault.
-    fs::remove_dir_all(program.home(".cache/review/symbols")).expect("no folder");
-    fs::write(program.home(".cache/review/symbols"), "a file").expect("a file");
-    assert_eq!(told(&program).len(), 1);
 }
 
 #[test]

@@ -17,7 +17,6 @@ pub(in crate::app) mod previous;
 pub(in crate::app) mod pull;
 pub(in crate::app) mod rule_files;
 pub(in crate::app) mod sarif;
-pub(in crate::app) mod symbols;
 mod target_tree;
 pub(in crate::app) mod uncommitted;
 pub(in crate::app) mod uncommitted_count;

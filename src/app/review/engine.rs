@@ -14,7 +14,6 @@ use crate::app::prepare::inputs::{
 };
 use crate::app::prepare::instructions::Instructions;
 use crate::app::prepare::previous::ReviewerIdentity;
-use crate::app::prepare::symbols::SymbolFileCache;
 use crate::app::prepare::{inputs, packs, previous};
 use crate::config::{Settings, Verify};
 use crate::domain::event::{Event, EventSink};
@@ -90,8 +89,7 @@ pub(in crate::app) async fn run_engine(
     around: &ProcessEnv,
     events: Arc<dyn EventSink>,
 ) -> Result<(Review, Option<RunLock>), AppError> {
-    let memory = Arc::new(SymbolFileCache::at(&around.forge.mirrors(&around.state).with_file_name("symbols")));
-    let packs = packs::load(&work.subject)?.with_symbol_memory(memory);
+    let packs = packs::load(&work.subject)?;
     let store = around.store.clone();
     let Some(by_model) = work.by_model.take() else { return rules_alone(work, packs, store, around, events).await };
     let ModelContext { chosen, second, instructions, guidelines, prompts } = by_model;

@@ -3,15 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::super::target::{ChangedLineIndex, is_test_path, word_positions};
-use super::context::ImpactContext;
+use super::super::sides::BothSides;
+use super::super::target::{ChangedLineIndex, is_markup, is_test_path, read_text, word_positions};
+use super::context::{ImpactContext, not_parsed};
 use super::family::LanguageFamily;
-use super::relevance;
+use super::relevance::is_analyzed;
+use super::words::FollowedWords;
 use crate::domain::change::{FileChange, FileStatus};
+use crate::domain::language;
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
-use crate::syntax::{DefinitionKind, Parameters, SymbolDefinition, Symbols};
+use crate::syntax::{
+    DefinitionKind, ExcerptQuery, Parameters, ScanFocus, SymbolDefinition, SymbolDepth, Symbols, WordSet, symbols,
+};
 use crate::sys::cancel::CancelReason;
 
 /// Minimum length of a name; shorter ones are ambiguous.
@@ -50,6 +55,23 @@ impl DefinitionSite {
             LanguageFamily::Java => self.owner.as_deref() == Some(&self.name),
             LanguageFamily::Rust | LanguageFamily::Go | LanguageFamily::C => false,
         }
+    }
+
+    /// Returns the names that matter to it.
+    fn names(&self) -> BTreeSet<String> {
+        let exports = (self.family == LanguageFamily::Script).then(|| "exports".to_owned());
+        [Some(self.name.clone()), self.owner.clone(), exports].into_iter().flatten().collect()
+    }
+
+    /// Returns the words on whose places it depends who uses it.
+    pub(super) fn words(&self) -> FollowedWords {
+        FollowedWords::new(self.names(), BTreeSet::new())
+    }
+
+    /// Returns the words on whose places it depends who implements it; `member` is a member of it.
+    pub(super) fn words_of_types(&self, member: &str) -> FollowedWords {
+        let names = [self.name.clone(), member.to_owned()];
+        FollowedWords::new(std::iter::once(member.to_owned()).collect(), names.into_iter().collect())
     }
 
     /// Returns the name under which it is used.
@@ -120,28 +142,13 @@ impl DefinitionChanges {
             ground.sides.cancel.check()?;
             let Some(family) = LanguageFamily::of(&file.path) else { continue };
             changed.modules.extend(module(ground, at, file, family)?);
-            if !relevance::is_analyzed(&ground.sides, file)? {
-                continue;
-            }
-            let outline = |side: DiffSide, gone: FileStatus| {
-                if file.status == gone { Ok(None) } else { ground.outline(side, file.path_at(side)) }
-            };
-            let mut new = outline(DiffSide::New, FileStatus::Deleted)?;
-            let is_test = is_test_path(file.path_at(DiffSide::Old));
-            let old = if is_test { None } else { outline(DiffSide::Old, FileStatus::Added)? };
-            if let (Some(old), Some(_), Some(text)) = (&old, &new, ground.read(DiffSide::New, &file.path)?)
-                && (FileVersions { at, file, family, old, new: new.as_ref() }).needs_bodies(&text)
-            {
-                new = ground.symbols(&file.path)?.or(new);
-            }
+            let note = |note| ground.note(note);
+            let Some((old, new)) = changed_definitions(&ground.sides, at, family, &note)? else { continue };
             // An outline omits names inside functions; such a name is not the new place of a public definition.
             if let Some(new) = &new {
-                let names = new.definitions.iter().filter(|one| one.owner.is_none()).map(|one| one.name.clone());
-                there.extend(names.map(|name| (family, name)));
+                there.extend(top_level_names(family, new));
             }
-            if let Some(old) = &old {
-                changed.compare(&FileVersions { at, file, family, old, new: new.as_ref() });
-            }
+            changed.compare(&FileVersions { at, file, family, old: &old, new: new.as_ref() });
         }
         there.extend(changed.moved_elsewhere(ground)?);
         // A definition that is in another file of the change now was moved.
@@ -151,27 +158,39 @@ impl DefinitionChanges {
         Ok(changed)
     }
 
-    /// Returns those of the names that are gone which files that are not reported on define.
+    /// Returns those of the names that are gone which files of the change define.
     fn moved_elsewhere(&self, ground: &ImpactContext<'_>) -> Result<Vec<(LanguageFamily, String)>, CancelReason> {
         let mut found = Vec::new();
-        if self.gone.is_empty() || ground.sides.only.is_none() {
-            return Ok(found);
+        let mut names: BTreeMap<LanguageFamily, BTreeSet<String>> = BTreeMap::new();
+        for home in self.gone.iter().map(|gone| &gone.home).filter(|home| home.owner.is_none()) {
+            names.entry(home.family).or_default().insert(home.name.clone());
         }
-        for (at, file) in ground.sides.change.files.iter().enumerate() {
-            let family = LanguageFamily::of(&file.path).filter(|_| !ground.sides.asks(at));
-            let Some(family) = family.filter(|_| file.status != FileStatus::Deleted) else { continue };
-            let Some(text) = ground.read(DiffSide::New, &file.path)? else { continue };
-            let mut names = self.gone.iter().map(|gone| &gone.home).filter(|home| home.family == family);
-            let names_one = names.any(|home| word_positions(text.text(), &home.name).next().is_some());
-            if names_one
-                && relevance::is_analyzed(&ground.sides, file)?
-                && let Some(new) = ground.outline(DiffSide::New, &file.path)?
-            {
-                let names = new.definitions.iter().filter(|one| one.owner.is_none()).map(|one| one.name.clone());
-                found.extend(names.map(|name| (family, name)));
+        let names: BTreeMap<_, _> = names.into_iter().map(|(family, names)| (family, WordSet::of(names))).collect();
+        for file in ground.sides.change.files.iter().filter(|file| file.status != FileStatus::Deleted) {
+            let Some(family) = LanguageFamily::of(&file.path) else { continue };
+            let Some(words) = names.get(&family) else { continue };
+            let Some(text) = ground.read(DiffSide::New, &file.path)?.filter(|text| words.stand_in(text.text())) else {
+                continue;
+            };
+            if is_analyzed(&ground.sides, file)? {
+                let query = ExcerptQuery { words: Some(words), ..ExcerptQuery::default() };
+                let new = read_symbols(&ground.sides, &file.path, &text, query, SymbolDepth::Outline);
+                if new.is_none() {
+                    ground.note(not_parsed(&file.path));
+                }
+                found.extend(new.iter().flat_map(|new| top_level_names(family, new)));
             }
         }
         Ok(found)
+    }
+
+    /// Returns the words on whose places it depends whether the changes are what they seem.
+    fn words(&self) -> WordSet {
+        let gone = self.gone.iter().map(|gone| &gone.home);
+        let homes = gone.chain(self.altered.iter().map(|altered| &altered.home));
+        let homes = homes.chain(self.grown.iter().map(|grown| &grown.home));
+        let members = self.grown.iter().flat_map(|grown| &grown.members).map(|(member, _)| member.clone());
+        WordSet::of(homes.flat_map(DefinitionSite::names).chain(members).collect())
     }
 
     /// Returns the names to search for, by language family.
@@ -276,6 +295,74 @@ impl DefinitionChanges {
     }
 }
 
+/// The outlines of the base and, unless the file was deleted, of the head.
+type OutlinePair = (Arc<Symbols>, Option<Arc<Symbols>>);
+
+/// Returns the definitions on both sides of a file if the change changes any: those of the code that it affects, and those that have the
+/// names of what changed. The rest of the file has nothing to do with them.
+pub(super) fn changed_definitions(
+    sides: &BothSides<'_>,
+    at: usize,
+    family: LanguageFamily,
+    note: &dyn Fn(String),
+) -> Result<Option<OutlinePair>, CancelReason> {
+    let Some(file) = sides.change.files.get(at) else { return Ok(None) };
+    // What a new file or a test defines concerns nobody yet.
+    if file.status == FileStatus::Added || is_test_path(file.path_at(DiffSide::Old)) || !is_analyzed(sides, file)? {
+        return Ok(None);
+    }
+    let text_of = |side: DiffSide| {
+        let tree = if side == DiffSide::Old { sides.old } else { sides.new };
+        Ok(read_text(tree, file.path_at(side))?.filter(|text| !is_markup(text)))
+    };
+    let Some(before) = text_of(DiffSide::Old)? else { return Ok(None) };
+    let after = if file.status == FileStatus::Deleted { None } else { text_of(DiffSide::New)? };
+    let read = |side: DiffSide, text: &FileText, words: Option<&WordSet>, depth: SymbolDepth| {
+        let focus = ScanFocus::of(file, side);
+        let query = ExcerptQuery { focus: Some(&focus), words, types: None };
+        read_symbols(sides, file.path_at(side), text, query, depth)
+    };
+    let both = |words: Option<&WordSet>| {
+        let old = read(DiffSide::Old, &before, words, SymbolDepth::Outline);
+        let new = after.as_ref().map(|text| read(DiffSide::New, text, words, SymbolDepth::Outline));
+        let both = old.and_then(|old| Some((old, new.map_or(Some(None), |new| new.map(Some))?)));
+        sides.cancel.check()?;
+        if both.is_none() {
+            note(not_parsed(&file.path));
+        }
+        Ok(both)
+    };
+    let Some((old, new)) = both(None)? else { return Ok(None) };
+    let rough = FileVersions { at, file, family, old: &old, new: new.as_ref() }.compare();
+    if rough.gone.is_empty() && rough.altered.is_empty() && rough.grown.is_empty() {
+        return Ok(None);
+    }
+    let words = rough.words();
+    let Some((old, mut new)) = both(Some(&words))? else { return Ok(None) };
+    if let (Some(text), Some(_)) = (&after, &new)
+        && (FileVersions { at, file, family, old: &old, new: new.as_ref() }).needs_bodies(text)
+    {
+        new = read(DiffSide::New, text, Some(&words), SymbolDepth::All).or(new);
+    }
+    Ok(Some((old, new)))
+}
+
+fn read_symbols(
+    sides: &BothSides<'_>,
+    path: &RepoPath,
+    text: &FileText,
+    query: ExcerptQuery<'_>,
+    depth: SymbolDepth,
+) -> Option<Arc<Symbols>> {
+    symbols(language::from_path(path)?, text.text(), Some(query), depth, sides.trees, sides.cancel)
+}
+
+/// Returns the names that a file defines outside of functions and types.
+fn top_level_names(family: LanguageFamily, symbols: &Symbols) -> impl Iterator<Item = (LanguageFamily, String)> {
+    let names = symbols.definitions.iter().filter(|one| one.owner.is_none());
+    names.map(move |one| (family, one.name.clone()))
+}
+
 /// Returns the module that a file was, if the file left its path.
 fn module(
     ground: &ImpactContext<'_>,
@@ -316,13 +403,18 @@ pub(super) struct FileVersions<'a> {
 impl FileVersions<'_> {
     /// Checks whether the bodies of functions on the new side, whose text this is, must be parsed to find the changes.
     pub(super) fn needs_bodies(&self, text: &FileText) -> bool {
-        let mut rough = DefinitionChanges::default();
-        rough.compare(self);
+        let rough = self.compare();
         let says = |word: &str| word_positions(text.text(), word).next().is_some();
         // A script may export names from inside a function.
         let may_give = || self.family == LanguageFamily::Script && says("exports");
         let goes = !rough.gone.is_empty() && (may_give() || rough.gone.iter().any(|gone| says(&gone.home.name)));
         goes || !(rough.altered.is_empty() && rough.grown.is_empty())
+    }
+
+    fn compare(&self) -> DefinitionChanges {
+        let mut rough = DefinitionChanges::default();
+        rough.compare(self);
+        rough
     }
 
     fn home(

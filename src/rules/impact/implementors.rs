@@ -57,8 +57,9 @@ fn types_without_member(
     let mut found = Vec::new();
     let Some(files) = names.hits()?.of(home.family, &home.name) else { return Ok(found) };
     let mut same_name = 0;
+    let words = home.words_of_types(member);
     for path in files {
-        let Some(symbols) = ground.symbols(path)? else { return Ok(Vec::new()) };
+        let Some(symbols) = ground.symbols(path, &words)? else { return Ok(Vec::new()) };
         let defines = |one: &&SymbolDefinition| {
             one.name == home.name && one.kind != DefinitionKind::Implementation && !one.nested
         };
@@ -113,7 +114,7 @@ fn means(
         },
         LanguageFamily::Script => imports.any(|import| resolve::script::imports_module(path, &import.path, &home.path)),
         LanguageFamily::Java => {
-            let package = ground.outline(DiffSide::New, &home.path)?.and_then(|symbols| symbols.package.clone());
+            let package = ground.imports(DiffSide::New, &home.path)?.and_then(|symbols| symbols.package.clone());
             let other = format!(".{}", home.name);
             let mut named = symbols.imports.iter().filter(|import| import.path.ends_with(&other)).peekable();
             match (named.peek().is_some(), package) {

@@ -11,26 +11,23 @@ mod context;
 mod family;
 mod implementors;
 mod lines;
-mod memory;
 mod mentioned;
-mod prefetch;
 mod relevance;
 mod removed;
 mod resolve;
 mod search;
 mod translated;
-
-pub use memory::SymbolMemory;
-
-use std::sync::atomic::AtomicUsize;
+mod words;
 
 use super::checks::CheckInfo;
 use super::sides::BothSides;
 use crate::domain::claim::Claim;
 use crate::domain::place::WorkspaceAt;
 use crate::sys::cancel::CancelReason;
+use changed::changed_definitions;
 use claims::RemoteEffect;
 use context::ImpactContext;
+use family::LanguageFamily;
 use search::ChangedNames;
 
 /// Every impact rule. The order is that of claims.
@@ -58,29 +55,28 @@ pub(super) fn infos() -> impl Iterator<Item = &'static CheckInfo> {
 /// Maximum number of claims of one rule.
 const MOST_ALIKE: usize = 20;
 
-/// Reads what one file of the change defines while its trees are in memory; `read` counts the bytes read for all files.
-pub(super) fn read_ahead(
-    sides: &BothSides<'_>,
-    is_off: &dyn Fn(&str) -> bool,
-    at: usize,
-    read: &AtomicUsize,
-) -> Result<(), CancelReason> {
+/// Reads what one file of the change defines while its trees are in memory.
+pub(super) fn read_ahead(sides: &BothSides<'_>, is_off: &dyn Fn(&str) -> bool, at: usize) -> Result<(), CancelReason> {
     let is_asked =
         sides.change.new_at != WorkspaceAt::PatchOnly && IMPACTS.iter().any(|impact| !is_off(impact.info.name));
-    if is_asked { prefetch::read_ahead(sides, at, read) } else { Ok(()) }
+    if let Some(file) = sides.change.files.get(at).filter(|_| is_asked)
+        && let Some(family) = LanguageFamily::of(&file.path)
+    {
+        changed_definitions(sides, at, family, &|_| {})?;
+    }
+    Ok(())
 }
 
 /// Returns the claims about places that the change does not touch, and notes on what was not examined, one sentence each.
 pub(super) fn claims(
     sides: &BothSides<'_>,
-    memory: Option<&dyn SymbolMemory>,
     is_off: &dyn Fn(&str) -> bool,
 ) -> Result<(Vec<Claim>, Vec<String>), CancelReason> {
     // A patch shows parts of its files only; a missing definition may exist.
     if sides.change.new_at == WorkspaceAt::PatchOnly {
         return Ok((Vec::new(), Vec::new()));
     }
-    let ground = ImpactContext::new(*sides, memory);
+    let ground = ImpactContext::new(*sides);
     let names = ChangedNames::new(&ground);
     let mut claims = Vec::new();
     for impact in IMPACTS.iter().filter(|impact| !is_off(impact.info.name)) {

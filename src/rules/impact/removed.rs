@@ -1,6 +1,6 @@
 //! Removed definitions that are still used. Main function: [`find`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::checks::CheckInfo;
 use super::super::target::{ChangedLineIndex, is_test_path, word_positions};
@@ -11,6 +11,7 @@ use super::family::LanguageFamily;
 use super::lines::has_word;
 use super::resolve::{self, ResolvedUse};
 use super::search::ChangedNames;
+use super::words::FollowedWords;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::filter::PathFilter;
 use crate::domain::finding::{Category, Severity};
@@ -158,7 +159,7 @@ fn is_jvm_type(ground: &ImpactContext<'_>, home: &DefinitionSite) -> Result<bool
     if home.family != LanguageFamily::Java || home.owner.is_some() {
         return Ok(false);
     }
-    let Some(package) = ground.outline(DiffSide::Old, &home.path)?.and_then(|symbols| symbols.package.clone()) else {
+    let Some(package) = ground.imports(DiffSide::Old, &home.path)?.and_then(|symbols| symbols.package.clone()) else {
         return Ok(false);
     };
     let name = regex::escape(&home.name);
@@ -193,8 +194,9 @@ fn importers(
     module: &RemovedModule,
 ) -> Result<Option<RemoteEffect>, CancelReason> {
     let mut elsewhere = Vec::new();
+    let words = FollowedWords::new(std::iter::once(module.stem.clone()).collect(), BTreeSet::new());
     for path in names.hits()?.of(module.family, &module.stem).into_iter().flatten() {
-        let Some(symbols) = ground.symbols(path)? else { continue };
+        let Some(symbols) = ground.symbols(path, &words)? else { continue };
         for import in symbols.imports.iter().filter(|import| !import.conditional) {
             let broken = match module.family {
                 LanguageFamily::Script => {
@@ -266,7 +268,7 @@ fn is_unprovided(
     let Some(files) = names.visible_files(home)? else { return Ok(false) };
     // A file-private name may come from another file now, by a wildcard import or a header.
     if home.reach == Visibility::File && matches!(home.family, LanguageFamily::Rust | LanguageFamily::C) {
-        let symbols = ground.symbols(&home.path)?;
+        let symbols = ground.symbols(&home.path, &home.words())?;
         let all = |symbols: &Symbols| symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
         if home.family == LanguageFamily::C || symbols.is_none_or(|symbols| all(&symbols)) {
             return Ok(false);
@@ -276,7 +278,7 @@ fn is_unprovided(
         return owner_lacks_member(ground, names, home, owner);
     }
     for path in &files {
-        let Some(symbols) = ground.symbols(path)? else { return Ok(false) };
+        let Some(symbols) = ground.symbols(path, &home.words())? else { return Ok(false) };
         let named =
             |kind: bool| symbols.definitions.iter().any(|one| one.name == home.name && (kind || one.owner.is_none()));
         let gives_it = match home.family {
@@ -317,7 +319,7 @@ fn owner_lacks_member(
     if !matches!(home.family, LanguageFamily::Python | LanguageFamily::Script | LanguageFamily::Rust) {
         return Ok(false);
     }
-    let Some(symbols) = ground.symbols(&home.path)? else { return Ok(false) };
+    let Some(symbols) = ground.symbols(&home.path, &home.words())? else { return Ok(false) };
     let owners: Vec<_> = symbols.definitions.iter().filter(|one| one.name == owner).collect();
     let alone =
         !owners.is_empty() && owners.iter().all(|one| one.bases.iter().all(|base| base == "object") && !one.open);
@@ -336,7 +338,7 @@ fn owner_lacks_member(
     }
     // A trait may provide it to a Rust type, wherever that is defined.
     for path in &files {
-        let symbols = ground.symbols(path)?;
+        let symbols = ground.symbols(path, &home.words())?;
         if symbols.is_none_or(|symbols| symbols.definitions.iter().any(|one| one.name == home.name)) {
             return Ok(false);
         }
@@ -382,7 +384,7 @@ fn remaining_uses(
         if !types.is_empty() && !names_any(ground, path, &types)? {
             continue;
         }
-        if let Some(symbols) = ground.symbols(path)? {
+        if let Some(symbols) = ground.symbols(path, &home.words())? {
             let found = resolve::resolve_uses(ground, path, &symbols, home)?;
             if !found.is_empty() {
                 left.insert(path.clone(), found);

@@ -13,8 +13,6 @@ mod script;
 
 use std::collections::{BTreeSet, HashSet};
 
-use serde::{Deserialize, Serialize};
-
 use super::grammar::{Grammar, ParseLimits};
 use super::tree::SyntaxTree;
 use super::walk::walk;
@@ -36,7 +34,7 @@ const NAMES: &[&str] = &[
 ];
 
 /// The definitions, imports and uses in one text.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Symbols {
     /// In the order of the text.
     pub definitions: Vec<SymbolDefinition>,
@@ -55,7 +53,7 @@ pub struct Symbols {
 }
 
 /// The kind of a definition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DefinitionKind {
     /// A function or a method.
     Function,
@@ -78,7 +76,7 @@ pub enum DefinitionKind {
 }
 
 /// One definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "any of them may hold with any other")]
 pub struct SymbolDefinition {
     /// Its name; that of the type for an [`Implementation`](DefinitionKind::Implementation).
@@ -106,7 +104,7 @@ pub struct SymbolDefinition {
 }
 
 /// The number of arguments that a function takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
     /// Required arguments.
     pub required: u32,
@@ -117,7 +115,7 @@ pub struct Parameters {
 }
 
 /// An import of one name, or of a module.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolImport {
     /// The module, or the whole path, as written.
     pub path: String,
@@ -134,7 +132,7 @@ pub struct SymbolImport {
 }
 
 /// The way a name is used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UseKind {
     /// Unqualified.
     Plain,
@@ -147,7 +145,7 @@ pub enum UseKind {
 }
 
 /// A use of a name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolUse {
     /// The name.
     pub name: String,
@@ -164,7 +162,7 @@ pub struct SymbolUse {
 }
 
 /// The arguments of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentShape {
     /// Their number.
     pub count: u32,
@@ -175,14 +173,6 @@ pub struct ArgumentShape {
 }
 
 impl Symbols {
-    /// Checks that the parts are consistent, as those read from a text are: stored data may be corrupt.
-    pub fn is_complete(&self) -> bool {
-        let known = |owner: Option<usize>| owner.is_none_or(|owner| owner < self.definitions.len());
-        !(self.definitions.is_empty() && self.imports.is_empty() && self.others.is_empty())
-            && self.definitions.iter().all(|one| known(one.owner))
-            && self.uses.iter().all(|one| known(one.owner))
-    }
-
     /// Returns the number of entries.
     pub fn entry_count(&self) -> usize {
         self.definitions.len() + self.imports.len() + self.uses.len() + self.others.len()

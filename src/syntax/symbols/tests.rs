@@ -1,12 +1,17 @@
 //! Tests of the symbols of a text, language by language.
 
-use super::super::queries::{LARGEST, outline, symbols};
+use super::super::queries::{self, LARGEST, SymbolDepth};
 use super::super::tree_cache::TreeCache;
 use super::*;
 use crate::sys::cancel::Cancel;
 
+fn symbols(language: &str, text: &str, depth: SymbolDepth) -> Option<Symbols> {
+    let found = queries::symbols(language, text, None, depth, &TreeCache::default(), &Cancel::never());
+    found.map(|symbols| symbols.as_ref().clone())
+}
+
 fn of(language: &str, text: &str) -> Symbols {
-    symbols(language, text, &TreeCache::default(), &Cancel::never()).unwrap().as_ref().clone()
+    symbols(language, text, SymbolDepth::All).unwrap()
 }
 
 /// `kind owner.name required..most` of every definition.
@@ -214,11 +219,11 @@ fn c_is_understood() {
 
 #[test]
 fn what_is_no_code_has_no_symbols() {
-    assert_eq!(symbols("yaml", "a: b\n", &TreeCache::default(), &Cancel::never()), None);
-    assert_eq!(symbols("rust", &" ".repeat(LARGEST + 1), &TreeCache::default(), &Cancel::never()), None);
+    assert_eq!(symbols("yaml", "a: b\n", SymbolDepth::All), None);
+    assert_eq!(symbols("rust", &" ".repeat(LARGEST + 1), SymbolDepth::All), None);
     for language in ["rust", "python", "javascript", "typescript", "tsx", "go", "java", "c", "cpp"] {
         for text in ["", "((((", "fn fn fn", "class { def (", &"(".repeat(5000), "\u{0}\u{feff}é"] {
-            assert!(symbols(language, text, &TreeCache::default(), &Cancel::never()).is_some(), "{language}");
+            assert!(symbols(language, text, SymbolDepth::All).is_some(), "{language}");
         }
     }
 }
@@ -237,7 +242,7 @@ fn an_outline_has_what_is_offered_to_others() {
         ("cpp", "namespace n { int a(int b) { return d(b); } struct E { void f(int x); }; }\n"),
     ] {
         let whole = of(language, text);
-        let found = outline(language, text, None, &TreeCache::default(), &Cancel::never()).unwrap().as_ref().clone();
+        let found = symbols(language, text, SymbolDepth::Outline).unwrap();
         let offered = |symbols: &Symbols| -> Vec<(String, bool, (u32, u32))> {
             let offered = symbols.definitions.iter().filter(|one| !one.nested);
             offered

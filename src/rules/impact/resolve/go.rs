@@ -12,10 +12,10 @@ pub(super) fn uses(here: &UseCandidate<'_>) -> Result<Vec<ResolvedUse>, CancelRe
         return Ok(Vec::new());
     }
     if here.user.folder() == home.path.folder() {
-        let package = here.ground.outline(DiffSide::New, &home.path)?.and_then(|symbols| symbols.package.clone());
+        let package = here.ground.imports(DiffSide::New, &home.path)?.and_then(|symbols| symbols.package.clone());
         let package = match package {
             Some(package) => Some(package),
-            None => here.ground.outline(DiffSide::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
+            None => here.ground.imports(DiffSide::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
         };
         return Ok(if here.symbols.package == package { here.by_itself() } else { Vec::new() });
     }

@@ -7,9 +7,9 @@ use crate::sys::cancel::CancelReason;
 
 pub(super) fn uses(here: &UseCandidate<'_>) -> Result<Vec<ResolvedUse>, CancelReason> {
     let home = here.home;
-    let package = match here.ground.outline(DiffSide::New, &home.path)? {
+    let package = match here.ground.imports(DiffSide::New, &home.path)? {
         Some(symbols) => symbols.package.clone(),
-        None => here.ground.outline(DiffSide::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
+        None => here.ground.imports(DiffSide::Old, &home.path)?.and_then(|symbols| symbols.package.clone()),
     };
     let Some(package) = package else { return Ok(Vec::new()) };
     let of_type = home.owner.as_deref().unwrap_or(&home.name);

@@ -1,0 +1,274 @@
+//! How much of a text a rule has to see. Main type: [`TextNeeds`].
+//!
+//! Reads the conditions of a rule as JSON. Which part of a text is parsed belongs in `excerpt`.
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::grammar::Grammar;
+
+/// The kinds of the node that is all of a text.
+const TEXT_KINDS: &[&str] = &["document", "module", "program", "source_file", "stream", "translation_unit"];
+/// The kinds of nodes in a text of which an excerpt may have a part: types and modules.
+const TYPE_KINDS: &[&str] = &[
+    "abstract_class_declaration",
+    "class",
+    "class_body",
+    "class_declaration",
+    "class_definition",
+    "declaration_list",
+    "impl_item",
+    "interface_body",
+    "interface_declaration",
+    "internal_module",
+    "mod_item",
+    "namespace_definition",
+    "trait_item",
+];
+/// The kinds of nodes that are never beside a statement of a script, or of Python, that is in no function.
+const INNER_KINDS: &[&str] = &[
+    "ERROR",
+    "catch_clause",
+    "elif_clause",
+    "else_clause",
+    "except_clause",
+    "pair",
+    "spread_element",
+    "statement_block",
+    "string",
+    "switch_case",
+    "switch_default",
+];
+/// The kinds of nodes that are beside the functions of a language in which statements are in functions only. Attributes are in the block of
+/// what they are about.
+const OUTER_KINDS: &[&str] = &[
+    "block_comment",
+    "comment",
+    "function_declaration",
+    "function_definition",
+    "function_item",
+    "line_comment",
+    "method_declaration",
+];
+
+/// The kinds of nodes whose children an excerpt has all or none of, but in Python.
+const BLOCK_KINDS: &[&str] = &["block", "compound_statement", "statement_block"];
+
+/// How much of a text a rule has to see, and when it is more.
+#[derive(Debug, Default)]
+pub(super) struct TextNeeds {
+    need: TextNeed,
+    /// Searches of the rule in the words of all of a text: if one is on one side of a change only, code that it does not affect may match.
+    words: Vec<Regex>,
+}
+
+/// The part of a text that a rule is matched against.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TextNeed {
+    /// The code that the change affects.
+    #[default]
+    Affected,
+    /// All of it if something matches in the affected code: what the rest has can only speak against that.
+    OnMatch,
+    /// All of it.
+    Always,
+}
+
+impl TextNeeds {
+    /// Returns the need for a text, given the other side of its change.
+    pub(super) fn on(&self, text: &str, other: Option<&str>) -> TextNeed {
+        let is_same = |words: &Regex| other.is_some_and(|other| words.is_match(text) == words.is_match(other));
+        if self.words.iter().all(is_same) { self.need } else { TextNeed::Always }
+    }
+
+    /// Returns the needs of a rule, with its utilities.
+    pub(super) fn of(grammar: Grammar, rule: &Value) -> Self {
+        let utils = rule.get("utils").unwrap_or(&Value::Null);
+        let mut conditions = Conditions {
+            grammar,
+            utils,
+            inside: Vec::new(),
+            words: Vec::new(),
+            speaks_for: false,
+            speaks_against: false,
+        };
+        for part in ["rule", "constraints"] {
+            conditions.read(rule.get(part).unwrap_or(&Value::Null), NodeFacts::default(), false);
+        }
+        let need = match conditions {
+            Conditions { speaks_for: true, .. } => TextNeed::Always,
+            Conditions { speaks_against: true, .. } => TextNeed::OnMatch,
+            _ => TextNeed::Affected,
+        };
+        Self { need, words: conditions.words }
+    }
+}
+
+/// The conditions of a rule, while they are read.
+struct Conditions<'r> {
+    grammar: Grammar,
+    utils: &'r Value,
+    /// The utilities that are being read.
+    inside: Vec<&'r str>,
+    words: Vec<Regex>,
+    /// `true` if a match may need something in the rest of the text.
+    speaks_for: bool,
+    /// `true` if something in the rest of the text may prevent a match.
+    speaks_against: bool,
+}
+
+/// Facts about the node of a condition.
+#[derive(Debug, Clone, Copy, Default)]
+struct NodeFacts {
+    /// `true` if an excerpt may have a part of it.
+    is_partial: bool,
+    /// `true` if it is a statement in a block.
+    is_in_block: bool,
+}
+
+impl<'r> Conditions<'r> {
+    /// Reads a condition; negated: something that must not hold.
+    fn read(&mut self, condition: &'r Value, node: NodeFacts, is_negated: bool) {
+        match condition {
+            Value::Object(fields) => {
+                let node = NodeFacts {
+                    is_partial: node.is_partial || is_of(condition, TEXT_KINDS) || is_of(condition, TYPE_KINDS),
+                    is_in_block: node.is_in_block || self.grammar != Grammar::Python && is_in_block(condition),
+                };
+                for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+                    match name.as_str() {
+                        "has" | "follows" | "precedes" => {
+                            let is_rest = if name == "has" {
+                                node.is_partial && may_be_left_out(value)
+                            } else {
+                                !node.is_in_block && self.may_be_outermost(value)
+                            };
+                            self.speaks_for |= is_rest && !is_negated;
+                            self.speaks_against |= is_rest && is_negated;
+                            self.read(value, NodeFacts::default(), is_negated);
+                        }
+                        "not" => self.read(value, node, !is_negated),
+                        "all" | "any" => self.read(value, node, is_negated),
+                        "matches" => self.read_utility(value.as_str().unwrap_or_default(), node, is_negated),
+                        "regex" if node.is_partial => {
+                            let words = value.as_str().filter(|_| is_of(condition, TEXT_KINDS));
+                            match words.and_then(|words| Regex::new(words).ok()) {
+                                Some(words) => self.words.push(words),
+                                None => self.speaks_for = true,
+                            }
+                        }
+                        "stopBy" => {}
+                        _ => self.read(value, NodeFacts::default(), is_negated),
+                    }
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| self.read(value, node, is_negated)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// Checks whether a sibling that a condition asks for may be in no function.
+    fn may_be_outermost(&self, condition: &Value) -> bool {
+        let any = condition.get("any").and_then(Value::as_array).into_iter().flatten();
+        let mut kinds = std::iter::once(condition).chain(any).filter_map(|one| text(one, "kind")).peekable();
+        if self.grammar.is_script() || self.grammar == Grammar::Python {
+            kinds.peek().is_none() || kinds.any(|kind| !INNER_KINDS.contains(&kind))
+        } else {
+            kinds.any(|kind| OUTER_KINDS.contains(&kind))
+        }
+    }
+
+    fn read_utility(&mut self, name: &'r str, node: NodeFacts, is_negated: bool) {
+        // A utility that names itself is read once.
+        if let Some(utility) = self.utils.get(name).filter(|_| !self.inside.contains(&name)) {
+            self.inside.push(name);
+            self.read(utility, node, is_negated);
+            self.inside.pop();
+        }
+    }
+}
+
+fn text<'r>(condition: &'r Value, field: &str) -> Option<&'r str> {
+    condition.get(field).and_then(Value::as_str)
+}
+
+/// Checks whether a condition names one of these kinds of nodes, or several with one of them.
+fn is_of(condition: &Value, kinds: &[&str]) -> bool {
+    let parts = ["all", "any"].into_iter().filter_map(|name| condition.get(name)?.as_array()).flatten();
+    text(condition, "kind").is_some_and(|kind| kinds.contains(&kind)) || parts.into_iter().any(|one| is_of(one, kinds))
+}
+
+/// Checks whether the node of a condition is a statement in a block.
+fn is_in_block(condition: &Value) -> bool {
+    let inside = condition
+        .get("inside")
+        .filter(|inside| inside.get("stopBy").is_none_or(|stop| stop.is_null() || stop == "neighbor"));
+    let mut all = condition.get("all").and_then(Value::as_array).into_iter().flatten();
+    inside.and_then(|inside| text(inside, "kind")).is_some_and(|kind| BLOCK_KINDS.contains(&kind))
+        || all.any(is_in_block)
+}
+
+/// Checks whether an excerpt may leave out what a condition asks for. It has no syntax error, and every asynchronous function of a script that
+/// has a name.
+fn may_be_left_out(condition: &Value) -> bool {
+    match condition.get("any").and_then(Value::as_array) {
+        Some(any) => any.iter().any(may_be_left_out),
+        None => text(condition, "kind") != Some("ERROR") && !condition.to_string().contains(r"async\\b"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_must_be_in_the_text_and_what_must_not_be_are_told_apart() {
+        let need = |rule: &str, utils: &str| {
+            let rule = serde_json::from_str(&format!(r#"{{"rule": {rule}, "utils": {utils}}}"#)).unwrap();
+            TextNeeds::of(Grammar::JavaScript, &rule)
+        };
+        let in_text = |condition: &str| format!(r#"{{"inside": {{"stopBy": "end", "kind": "program", {condition}}}}}"#);
+        let has = in_text(r#""has": {"kind": "pair"}"#);
+        for (rule, utils, expected) in [
+            (r#"{"kind": "call", "has": {"kind": "pair"}}"#.to_owned(), "null", TextNeed::Affected),
+            (r#"{"kind": "call", "regex": "a"}"#.to_owned(), "null", TextNeed::Affected),
+            (
+                r#"{"all": [{"precedes": {"kind": "call"}}, {"inside": {"kind": "statement_block"}}]}"#.to_owned(),
+                "null",
+                TextNeed::Affected,
+            ),
+            (in_text(r#""has": {"kind": "ERROR"}"#), "null", TextNeed::Affected),
+            (has.clone(), "null", TextNeed::Always),
+            (in_text(r#""all": [{"has": {"kind": "pair"}}]"#), "null", TextNeed::Always),
+            (
+                r#"{"inside": {"any": [{"kind": "program"}, {"kind": "statement_block"}], "has": {"kind": "pair"}}}"#
+                    .to_owned(),
+                "null",
+                TextNeed::Always,
+            ),
+            (
+                in_text(r#""has": {"any": [{"kind": "a", "regex": "^async\\b"}, {"kind": "ERROR"}]}"#),
+                "null",
+                TextNeed::Affected,
+            ),
+            (
+                r#"{"inside": {"all": [{"kind": "class_body"}], "has": {"kind": "pair"}}}"#.to_owned(),
+                "null",
+                TextNeed::Always,
+            ),
+            (format!(r#"{{"not": {has}}}"#), "null", TextNeed::OnMatch),
+            (in_text(r#""not": {"has": {"kind": "pair"}}"#), "null", TextNeed::OnMatch),
+            (format!(r#"{{"not": {{"any": [{{"not": {has}}}]}}}}"#), "null", TextNeed::Always),
+            (r#"{"not": {"matches": "a"}}"#.to_owned(), &format!(r#"{{"a": {has}}}"#), TextNeed::OnMatch),
+            (r#"{"follows": {"kind": "pair"}}"#.to_owned(), "null", TextNeed::Affected),
+            (r#"{"not": {"follows": {"any": [{"kind": "comment"}]}}}"#.to_owned(), "null", TextNeed::OnMatch),
+            (r#"{"precedes": {"pattern": "a()"}}"#.to_owned(), "null", TextNeed::Always),
+            (r#"{"matches": "a"}"#.to_owned(), r#"{"a": {"not": {"matches": "a"}}}"#, TextNeed::Affected),
+        ] {
+            assert_eq!(need(&rule, utils).on("", Some("")), expected, "{rule} {utils}");
+        }
+        let by_words = need(&in_text(r#""regex": "a""#), "null");
+        assert_eq!(by_words.on("a", Some("ba")), TextNeed::Affected);
+        assert_eq!([by_words.on("a", Some("b")), by_words.on("a", None)], [TextNeed::Always; 2]);
+    }
+}
