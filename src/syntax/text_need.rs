@@ -139,7 +139,7 @@ impl<'r> Conditions<'r> {
                     match name.as_str() {
                         "has" | "follows" | "precedes" => {
                             let is_rest = if name == "has" {
-                                node.is_partial && may_be_left_out(value)
+                                node.is_partial && self.may_be_left_out(value)
                             } else {
                                 !node.is_in_block && self.may_be_outermost(value)
                             };
@@ -164,6 +164,17 @@ impl<'r> Conditions<'r> {
             }
             Value::Array(values) => values.iter().for_each(|value| self.read(value, node, is_negated)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// Checks whether an excerpt may leave out what a condition asks for. It has no syntax error, and every asynchronous function of a script
+    /// that has a name.
+    fn may_be_left_out(&self, condition: &Value) -> bool {
+        match condition.get("any").and_then(Value::as_array) {
+            Some(any) => any.iter().any(|one| self.may_be_left_out(one)),
+            None => {
+                text(condition, "kind") != Some("ERROR") && !(self.grammar.is_script() && is_asynchronous(condition))
+            }
         }
     }
 
@@ -208,12 +219,18 @@ fn is_in_block(condition: &Value) -> bool {
         || all.any(is_in_block)
 }
 
-/// Checks whether an excerpt may leave out what a condition asks for. It has no syntax error, and every asynchronous function of a script that
-/// has a name.
-fn may_be_left_out(condition: &Value) -> bool {
-    match condition.get("any").and_then(Value::as_array) {
-        Some(any) => any.iter().any(may_be_left_out),
-        None => text(condition, "kind") != Some("ERROR") && !condition.to_string().contains(r"async\\b"),
+/// Checks whether a condition asks for an asynchronous function.
+fn is_asynchronous(condition: &Value) -> bool {
+    match condition {
+        Value::Object(fields) => {
+            let mut fields = fields.iter().filter(|(name, _)| *name != "not");
+            fields.any(|(name, value)| match (name.as_str(), value) {
+                ("regex", Value::String(regex)) => regex.contains(r"async\b"),
+                _ => is_asynchronous(value),
+            })
+        }
+        Value::Array(values) => values.iter().any(is_asynchronous),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -267,6 +284,9 @@ mod tests {
         ] {
             assert_eq!(need(&rule, utils).on("", Some("")), expected, "{rule} {utils}");
         }
+        let python = r#"{"rule": {"inside": {"kind": "module", "has": {"regex": "^async\\b"}}}}"#;
+        let python = TextNeeds::of(Grammar::Python, &serde_json::from_str(python).unwrap());
+        assert_eq!(python.on("", Some("")), TextNeed::Always);
         let by_words = need(&in_text(r#""regex": "a""#), "null");
         assert_eq!(by_words.on("a", Some("ba")), TextNeed::Affected);
         assert_eq!([by_words.on("a", Some("b")), by_words.on("a", None)], [TextNeed::Always; 2]);
