@@ -50,8 +50,6 @@ const MODIFIERS: &[&str] = &[
 ];
 /// Lines of a script that begin an asynchronous function which has a name.
 static ASYNC: LazyPattern = LazyPattern::new(r"^(?:@[\w.]+(?:\([^)]*\))?\s*)*[^(]*\basync\b");
-/// Calls of macros in Rust, which may define anything.
-static MACROS: LazyPattern = LazyPattern::new(r"\w!\s*[(\[{]");
 /// Beginnings of blocks that others depend on.
 const IMPORTS: &[&str] =
     &["export {", "export * ", "export type {", "exports", "extern ", "from ", "import", "module.exports", "package"];
@@ -348,9 +346,13 @@ impl<'t> DividedText<'t> {
     fn has_macros(&self, block: &Block) -> bool {
         let begin = self.line(block.begins);
         let is_function = begin[..begin.find(['(', '{']).unwrap_or(begin.len())].contains("fn ");
-        self.grammar == Grammar::Rust
-            && !is_function
-            && MACROS.regex().is_some_and(|macros| macros.is_match(self.text_of(&block.lines)))
+        let code = self.text_of(&block.lines).as_bytes();
+        let is_macro = |at: usize| {
+            let before = at.checked_sub(1).map_or(b' ', |at| code[at]);
+            let after = code[at + 1..].trim_ascii_start().first();
+            (before.is_ascii_alphanumeric() || before == b'_') && after.is_some_and(|after| b"([{".contains(after))
+        };
+        self.grammar == Grammar::Rust && !is_function && memchr::memchr_iter(b'!', code).any(is_macro)
     }
 
     /// Divides a block with members of their own, each a block, if it is one of some size.
