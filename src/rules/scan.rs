@@ -322,13 +322,14 @@ pub(super) fn scan_side(
         DiffSide::Old => (DiffSide::New, input.new),
         DiffSide::New => (DiffSide::Old, input.old),
     };
-    let other = if has_both { read_text(tree, file.path_at(opposite))? } else { None };
+    let is_parsed = language.and_then(Grammar::of).is_some();
+    let other = if has_both && is_parsed { read_text(tree, file.path_at(opposite))? } else { None };
     // Lines common to both sides were parsed at the head.
     let head = other.as_ref().filter(|_| side == DiffSide::Old);
     let beside = head.and_then(|head| OtherVersion::of(file, side, text, head));
     // In Rust an attribute above an item says that all of it is a test.
     let is_whole = file.language == Some("rust")
-        && (names_test(input, file, DiffSide::Old)? || names_test(input, file, DiffSide::New)?);
+        && (names_test(file, side, text) || other.as_ref().is_some_and(|other| names_test(file, opposite, other)));
     let is_partial = has_both && !is_whole && !input.packs.reports_all_lines();
     let affected = is_partial.then(|| ScanFocus::of(file, side));
     let (packs, trees, cancel) = (input.packs, input.trees, input.cancel);
@@ -337,14 +338,11 @@ pub(super) fn scan_side(
     scan(&ScanTarget { subject, language, beside, side, other, affected, packs, wanted, trees, cancel })
 }
 
-/// Checks whether a changed line of a side has the word `test` in what may be an attribute.
-fn names_test(input: &RulesInput<'_>, file: &FileChange, side: DiffSide) -> Result<bool, CancelReason> {
-    let tree = if side == DiffSide::Old { input.old } else { input.new };
-    let Some(text) = read_text(tree, file.path_at(side))? else { return Ok(false) };
-    let spans = file.runs().filter_map(|run| if side == DiffSide::Old { run.old } else { run.new }.range());
-    Ok(spans
-        .flat_map(|lines| text.lines(lines))
-        .any(|(_, line)| line.contains("test") && (line.contains('#') || line.contains("cfg"))))
+/// Checks whether a changed line of a side, whose text this is, has the word `test` in what may be an attribute.
+fn names_test(file: &FileChange, side: DiffSide, text: &FileText) -> bool {
+    let mut spans = file.runs().filter_map(|run| if side == DiffSide::Old { run.old } else { run.new }.range());
+    let may_be_one = |line: &str| line.contains("test") && (line.contains('#') || line.contains("cfg"));
+    spans.any(|lines| text.lines(lines).any(|(_, line)| may_be_one(line)))
 }
 
 /// Returns the functions and types of a text; none if it cannot be parsed.

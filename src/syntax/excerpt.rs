@@ -5,7 +5,7 @@
 //! at its place in the text. A block begins at the margin where nothing is open, and has all lines up to the next one. The blocks in a type
 //! or a module of some size are examined one by one. An excerpt with a syntax error is not used: what is parsed then is the text.
 //!
-//! What is open at a line belongs in `nesting`.
+//! Brackets, strings and comments that are open at a line belong in `nesting`.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -138,6 +138,10 @@ impl Excerpt {
     /// Returns the names of what the affected blocks of `text` define. Other code that has them may mean something else now.
     pub fn affected_names(grammar: Grammar, text: &str, focus: &ScanFocus) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
+        // Rules for these look at one function at a time.
+        if matches!(grammar, Grammar::Go | Grammar::Rust) {
+            return names;
+        }
         if let Some(divided) = DividedText::of(grammar, text) {
             let all = 0..divided.lines.len() - 1;
             divided.add_names(&all, (0, 0), focus, 0, &mut names);
@@ -193,8 +197,8 @@ struct Container {
     head: Span<usize>,
     members: Span<usize>,
     rest: Span<usize>,
-    /// The depth of brackets of the members.
-    depth: u32,
+    /// The margin of the members, and their depth of brackets.
+    at: (usize, u32),
 }
 
 impl<'t> DividedText<'t> {
@@ -239,11 +243,11 @@ impl<'t> DividedText<'t> {
             if !is_end && !query.wants(self, block) {
                 continue;
             }
-            let container = if level == DEEPEST { None } else { self.container(block, depth) };
+            let container = self.container(block, depth, level);
             match container.filter(|container| !query.wants_all(self, &container.head)) {
-                Some(Container { head, members, rest, depth }) => {
+                Some(Container { head, members, rest, at }) => {
                     wanted.push(head);
-                    self.add_wanted(&members, (self.first_margin(&members), depth), query, level + 1, wanted);
+                    self.add_wanted(&members, at, query, level + 1, wanted);
                     wanted.push(rest);
                 }
                 None => wanted.push(block.lines.clone()),
@@ -253,11 +257,6 @@ impl<'t> DividedText<'t> {
         if let Some(block) = blocks.first().filter(|_| level > 0 && wanted.len() == before) {
             wanted.extend((self.grammar == Grammar::Python).then(|| block.lines.clone()));
         }
-    }
-
-    /// Returns the margin of the first of some lines that is not blank.
-    fn first_margin(&self, lines: &Span<usize>) -> usize {
-        lines.clone().find(|line| !self.line(*line).trim().is_empty()).map_or(0, |line| self.margin(line))
     }
 
     /// Adds the names that the affected blocks at a margin and a depth of brackets define.
@@ -273,10 +272,8 @@ impl<'t> DividedText<'t> {
             if !focus.affects(number(block.lines.start), number(block.lines.end) - 1) {
                 continue;
             }
-            match if level == DEEPEST { None } else { self.container(&block, depth) } {
-                Some(Container { members, depth, .. }) => {
-                    self.add_names(&members, (self.first_margin(&members), depth), focus, level + 1, names);
-                }
+            match self.container(&block, depth, level) {
+                Some(Container { members, at, .. }) => self.add_names(&members, at, focus, level + 1, names),
                 None => names.extend(defined_name(self.grammar, self.line(block.begins).trim(), level)),
             }
         }
@@ -288,14 +285,13 @@ impl<'t> DividedText<'t> {
         for at in lines.clone() {
             let line = self.line(at);
             let inner = line.get(margin..).filter(|_| self.margin(at) == margin).unwrap_or_default();
-            let nested = self.lines.get(at).filter(|line| line.depth == depth && !line.goes_on);
+            let is_nested = self.lines.get(at).is_some_and(|line| line.depth == depth && !line.goes_on);
             let is_directive = is_c(self.grammar) && line.trim_start().starts_with('#');
-            let begins = nested.is_some() && (is_directive || begins_block(inner));
+            let begins = is_nested && (is_directive || begins_block(inner));
             let is_closing = line.trim_start().starts_with([')', ']', '}']);
-            let is_outer =
-                nested.is_some() || is_closing && self.lines.get(at).is_some_and(|line| line.depth == depth + 1);
+            let is_outer = is_nested || is_closing && self.lines.get(at).is_some_and(|line| line.depth == depth + 1);
             let is_needed = begins && is_import(self.grammar, inner) || self.gives_names(at, is_outer);
-            let goes_on = nested.is_some() && CONTINUATIONS.iter().any(|word| line.trim_start().starts_with(word));
+            let goes_on = is_nested && CONTINUATIONS.iter().any(|word| line.trim_start().starts_with(word));
             // Comments may stand between the branches of a statement.
             while goes_on && found.len() > 1 && found.last().is_some_and(|last| last.is_comment) {
                 found.pop();
@@ -307,7 +303,7 @@ impl<'t> DividedText<'t> {
                         leads(self.grammar, inner) || is_comment(self.grammar, inner)
                     } else {
                         let ends = has_type_first(self.grammar) && ends_declaration(line);
-                        last.leads && !ends && nested.is_none_or(|_| !inner.starts_with(['{', '}']))
+                        last.leads && !ends && !(is_nested && inner.starts_with(['{', '}']))
                     };
                     last.begins = if begins { at } else { last.begins };
                     last.is_comment &= !has_code;
@@ -344,6 +340,9 @@ impl<'t> DividedText<'t> {
 
     /// Checks whether a block that is no function has a macro, which may define anything.
     fn has_macros(&self, block: &Block) -> bool {
+        if self.grammar != Grammar::Rust {
+            return false;
+        }
         let begin = self.line(block.begins);
         let is_function = begin[..begin.find(['(', '{']).unwrap_or(begin.len())].contains("fn ");
         let code = self.text_of(&block.lines).as_bytes();
@@ -352,15 +351,15 @@ impl<'t> DividedText<'t> {
             let after = code[at + 1..].trim_ascii_start().first();
             (before.is_ascii_alphanumeric() || before == b'_') && after.is_some_and(|after| b"([{".contains(after))
         };
-        self.grammar == Grammar::Rust && !is_function && memchr::memchr_iter(b'!', code).any(is_macro)
+        !is_function && memchr::memchr_iter(b'!', code).any(is_macro)
     }
 
-    /// Divides a block with members of their own, each a block, if it is one of some size.
-    fn container(&self, block: &Block, depth: u32) -> Option<Container> {
+    /// Divides a block with members of their own, each a block, if it is one of some size and not too deep.
+    fn container(&self, block: &Block, depth: u32, level: usize) -> Option<Container> {
         let words = self.line(block.begins).split_whitespace();
         let mut words = words.skip_while(|word| MODIFIERS.contains(word) || word.starts_with("pub("));
         let is_one = words.next().is_some_and(|word| is_container(self.grammar, word));
-        if !is_one || self.text_of(&block.lines).len() < SMALLEST {
+        if !is_one || level == DEEPEST || self.text_of(&block.lines).len() < SMALLEST {
             return None;
         }
         let is_python = self.grammar == Grammar::Python;
@@ -378,7 +377,7 @@ impl<'t> DividedText<'t> {
                 && self.line(last).trim_start().starts_with('}')
                 && self.lines.get(last).is_some_and(is_inside);
         let (head, rest) = (block.lines.start..head + 1, members.end..block.lines.end);
-        is_closed.then_some(Container { head, members, rest, depth: inside })
+        is_closed.then_some(Container { head, members, rest, at: (self.margin(first), inside) })
     }
 
     /// Joins lines that follow each other.
@@ -457,7 +456,6 @@ fn defined_name(grammar: Grammar, line: &str, level: usize) -> Option<String> {
         Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => level > 0 || defining.is_some(),
         Grammar::Python => line.contains('=') || defining.is_some(),
         Grammar::C | Grammar::Cpp | Grammar::Java => words.len() > 1,
-        // Rules for these look at one function at a time.
         Grammar::Go | Grammar::Rust | Grammar::Bash | Grammar::Yaml => false,
     };
     // A constructor is called by the name of its type.
@@ -544,13 +542,13 @@ mod tests {
         ];
         let text = parts.concat();
         let line = |word: &str| 1 + u32::try_from(text.lines().position(|line| line.contains(word)).unwrap()).unwrap();
-        let kept = |lines: &[u32], words: &[&str]| {
+        let examined = |lines: &[u32], words: &[&str]| {
             let found = excerpt(Grammar::Rust, &text, lines, words).unwrap();
             parts.each_ref().map(|part| found.contains(part.as_str()))
         };
-        assert_eq!(kept(&[line("1;")], &[]), [true, true, false, true]);
-        assert_eq!(kept(&[line("#[test]") + 1], &[]), [true, false, true, true]);
-        assert_eq!(kept(&[], &["one", "tw"]), [true, true, false, true]);
+        assert_eq!(examined(&[line("1;")], &[]), [true, true, false, true]);
+        assert_eq!(examined(&[line("#[test]") + 1], &[]), [true, false, true, true]);
+        assert_eq!(examined(&[], &["one", "tw"]), [true, true, false, true]);
         assert_eq!(excerpt(Grammar::Rust, &text, &[line("1;"), line("2;")], &[]), None, "nearly all of it");
     }
 
@@ -567,6 +565,12 @@ mod tests {
         assert_eq!(Excerpt::of(Grammar::Rust, &text, query), None, "all of it");
     }
 
+    /// A block between fifty others of two lines on either side, from line 102 on.
+    fn amid_others(grammar: Grammar, block: &str) -> String {
+        let other = if grammar == Grammar::Python { "y(\n    z)\n" } else { "y(\n    z);\n" }.repeat(50);
+        format!("x();\n{other}{block}{other}x();\n")
+    }
+
     #[test]
     fn what_gives_names_to_the_rest_is_examined() {
         for (grammar, block) in [
@@ -577,8 +581,7 @@ mod tests {
             (Grammar::TypeScript, "const a: (\n  b: C,\n) => Promise<D> = async (b) => {\n  c();\n};\n"),
             (Grammar::TypeScript, "/* a */ async function b() {\n    c();\n}\n"),
         ] {
-            let other = if grammar == Grammar::Python { "y(\n    z)\n" } else { "y(\n    z);\n" };
-            let text = format!("x();\n{}{block}{}x();\n", other.repeat(50), other.repeat(50));
+            let text = amid_others(grammar, block);
             assert!(excerpt(grammar, &text, &[1], &[]).unwrap().contains(block), "{block}");
         }
     }
@@ -637,8 +640,7 @@ mod tests {
             (Grammar::JavaScript, "if (a) {\n  b();\n}\n// Or\n// else.\nelse {\n  c();\n}\n"),
             (Grammar::Python, "if a:\n    b()\n# Or.\nelif c:\n    d()\n"),
         ] {
-            let other = if grammar == Grammar::Python { "y(\n    z)\n" } else { "y(\n    z);\n" };
-            let text = format!("x();\n{}{block}{}x();\n", other.repeat(50), other.repeat(50));
+            let text = amid_others(grammar, block);
             let lines = u32::try_from(block.lines().count()).unwrap();
             for line in 102..102 + lines {
                 let found = excerpt(grammar, &text, &[line], &[]).unwrap();

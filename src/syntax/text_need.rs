@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_must_be_in_the_text_and_what_must_not_be_are_told_apart() {
+    fn what_must_be_in_the_text_and_what_must_not_be_differ() {
         let need = |rule: &str, utils: &str| {
             let rule = serde_json::from_str(&format!(r#"{{"rule": {rule}, "utils": {utils}}}"#)).unwrap();
             TextNeeds::of(Grammar::JavaScript, &rule)

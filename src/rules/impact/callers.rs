@@ -97,7 +97,8 @@ fn is_only_one(
 ) -> Result<bool, CancelReason> {
     let home = &altered.home;
     // Overriding methods are not resolved here, and a path call passes the object too.
-    let Some(symbols) = ground.symbols(&home.path, &home.words())? else { return Ok(false) };
+    let words = home.words();
+    let Some(symbols) = ground.symbols(&home.path, &words)? else { return Ok(false) };
     // Lombok writes further constructors.
     if home.is_constructor() && symbols.imports.iter().any(|import| import.path.split('.').next() == Some("lombok")) {
         return Ok(false);
@@ -116,7 +117,7 @@ fn is_only_one(
         LanguageFamily::Go | LanguageFamily::Java | LanguageFamily::Python | LanguageFamily::Script => false,
     };
     for path in &files {
-        let Some(symbols) = ground.symbols(path, &home.words())? else { return Ok(false) };
+        let Some(symbols) = ground.symbols(path, &words)? else { return Ok(false) };
         let others = symbols
             .definitions
             .iter()
@@ -192,9 +193,9 @@ fn outdated_calls(
 ) -> Result<BTreeMap<RepoPath, Vec<ResolvedUse>>, CancelReason> {
     let home: &DefinitionSite = &altered.home;
     let of_object = altered.after.iter().any(|taken| taken.of_object);
-    let mut behind = BTreeMap::new();
+    let (words, mut behind) = (home.words(), BTreeMap::new());
     for path in &names.user_files(home)?.unwrap_or_default() {
-        let Some(symbols) = ground.symbols(path, &home.words())? else { continue };
+        let Some(symbols) = ground.symbols(path, &words)? else { continue };
         let mut found = resolve::resolve_uses(ground, path, &symbols, home)?;
         found.retain(|one| wrong_argument_count(altered, one).is_some());
         // In a call through the type's path, the object is one of the arguments.

@@ -266,19 +266,20 @@ fn is_unprovided(
         }
     }
     let Some(files) = names.visible_files(home)? else { return Ok(false) };
+    let words = home.words();
     // A file-private name may come from another file now, by a wildcard import or a header.
     if home.reach == Visibility::File && matches!(home.family, LanguageFamily::Rust | LanguageFamily::C) {
-        let symbols = ground.symbols(&home.path, &home.words())?;
+        let symbols = ground.symbols(&home.path, &words)?;
         let all = |symbols: &Symbols| symbols.imports.iter().any(|import| import.name.as_deref() == Some("*"));
         if home.family == LanguageFamily::C || symbols.is_none_or(|symbols| all(&symbols)) {
             return Ok(false);
         }
     }
     if let Some(owner) = &home.owner {
-        return owner_lacks_member(ground, names, home, owner);
+        return owner_lacks_member(ground, (&files, &words), home, owner);
     }
     for path in &files {
-        let Some(symbols) = ground.symbols(path, &home.words())? else { return Ok(false) };
+        let Some(symbols) = ground.symbols(path, &words)? else { return Ok(false) };
         let named =
             |kind: bool| symbols.definitions.iter().any(|one| one.name == home.name && (kind || one.owner.is_none()));
         let gives_it = match home.family {
@@ -312,14 +313,14 @@ fn is_unprovided(
 /// Checks whether a remaining type has no such member any more, and nothing from which it could inherit it.
 fn owner_lacks_member(
     ground: &ImpactContext<'_>,
-    names: &ChangedNames<'_>,
+    (files, words): (&[RepoPath], &FollowedWords),
     home: &DefinitionSite,
     owner: &str,
 ) -> Result<bool, CancelReason> {
     if !matches!(home.family, LanguageFamily::Python | LanguageFamily::Script | LanguageFamily::Rust) {
         return Ok(false);
     }
-    let Some(symbols) = ground.symbols(&home.path, &home.words())? else { return Ok(false) };
+    let Some(symbols) = ground.symbols(&home.path, words)? else { return Ok(false) };
     let owners: Vec<_> = symbols.definitions.iter().filter(|one| one.name == owner).collect();
     let alone =
         !owners.is_empty() && owners.iter().all(|one| one.bases.iter().all(|base| base == "object") && !one.open);
@@ -332,13 +333,12 @@ fn owner_lacks_member(
     if !alone || assigned || stands || symbols.open {
         return Ok(false);
     }
-    let Some(files) = names.visible_files(home)? else { return Ok(false) };
     if home.family != LanguageFamily::Rust {
         return Ok(true);
     }
     // A trait may provide it to a Rust type, wherever that is defined.
-    for path in &files {
-        let symbols = ground.symbols(path, &home.words())?;
+    for path in files {
+        let symbols = ground.symbols(path, words)?;
         if symbols.is_none_or(|symbols| symbols.definitions.iter().any(|one| one.name == home.name)) {
             return Ok(false);
         }
@@ -378,13 +378,13 @@ fn remaining_uses(
     names: &ChangedNames<'_>,
     home: &DefinitionSite,
 ) -> Result<BTreeMap<RepoPath, Vec<ResolvedUse>>, CancelReason> {
-    let mut left = BTreeMap::new();
+    let (words, mut left) = (home.words(), BTreeMap::new());
     let types = pointed_types(ground, home)?;
     for path in names.user_files(home)?.unwrap_or_default().iter().filter(|path| !is_lint_example(path)) {
         if !types.is_empty() && !names_any(ground, path, &types)? {
             continue;
         }
-        if let Some(symbols) = ground.symbols(path, &home.words())? {
+        if let Some(symbols) = ground.symbols(path, &words)? {
             let found = resolve::resolve_uses(ground, path, &symbols, home)?;
             if !found.is_empty() {
                 left.insert(path.clone(), found);
