@@ -143,19 +143,19 @@ fn excerpt_of(look: &ScanTarget<'_>, grammar: Grammar) -> Result<Option<Excerpt>
     let watch = ParseLimits::new(look.cancel, PATIENCE);
     let Some(affected) = look.affected else { return Ok(None) };
     let text = look.subject.text.text();
-    let mut names = Excerpt::affected_names(grammar, text, affected);
+    let mut names = look.trees.affected_names(grammar, text, affected);
     if let Some((other, focus)) = &look.other {
-        names.extend(Excerpt::affected_names(grammar, other.text(), focus));
+        names.extend(look.trees.affected_names(grammar, other.text(), focus));
     }
     let names = WordSet::of(names);
-    let query = |focus| ExcerptQuery { focus: Some(focus), words: Some(&names), types: None };
+    let query = |focus| ExcerptQuery { focus: Some(focus), words: Some(&names), ..ExcerptQuery::default() };
     if let Some((head, focus)) = look.other.as_ref().filter(|_| look.side == DiffSide::Old)
         && (unparsable(head).is_some()
             || look.trees.usable_excerpt(grammar, head.text(), query(focus), &watch)?.is_none())
     {
         return Ok(None);
     }
-    Ok(Excerpt::of(grammar, text, query(affected)))
+    Ok(look.trees.excerpt(grammar, text, query(affected)))
 }
 
 /// The rules of one pack that can match in a text.

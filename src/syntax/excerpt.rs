@@ -2,10 +2,10 @@
 //!
 //! Most of a large change's texts is code that it does not touch, and parsing is what a review without a model costs. So a parser is given
 //! only the blocks with an affected line or a searched word, the imports, the statements of one line, and the first and the last block, each
-//! at its place in the text. A block begins at the margin where nothing is open, and has all lines up to the next one. The blocks in a type
-//! or a module of some size are examined one by one. An excerpt with a syntax error is not used: what is parsed then is the text.
+//! at its place in the text. The blocks in a type or a module of some size are selected one by one, and of an outline's functions only the
+//! heads. An excerpt with a syntax error is not used: what is parsed then is the text.
 //!
-//! Brackets, strings and comments that are open at a line belong in `nesting`.
+//! Where a block begins and ends belongs in `blocks`.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -14,45 +14,12 @@ use std::ops::Range as Span;
 use aho_corasick::AhoCorasick;
 use tree_sitter::{Point, Range};
 
+use super::blocks::{Block, BlockContent, DividedText, STATEMENTS};
 use super::focus::ScanFocus;
 use super::grammar::Grammar;
-use super::nesting::{self, NestedLine};
-use crate::domain::text::LazyPattern;
 
 /// Part of a text up to which it is worth to leave out the rest, in percent.
 const MOST_PERCENT: usize = 80;
-
-/// Maximum number of lines that are divided into blocks; a text with more is generated.
-const MOST_DIVIDED: usize = 100_000;
-/// Maximum depth of members that are examined one by one.
-const DEEPEST: usize = 6;
-/// Size from which the members of a block are examined one by one, in bytes.
-const SMALLEST: usize = 1 << 10;
-
-/// Words at the margin that continue a statement.
-const CONTINUATIONS: &[&str] = &["case", "catch", "default:", "elif", "else", "except", "finally", "where"];
-/// Words before the one that names the kind of a block.
-const MODIFIERS: &[&str] = &[
-    "abstract",
-    "declare",
-    "default",
-    "export",
-    "final",
-    "inline",
-    "private",
-    "protected",
-    "pub",
-    "public",
-    "sealed",
-    "static",
-    "strictfp",
-    "unsafe",
-];
-/// Lines of a script that begin an asynchronous function which has a name.
-static ASYNC: LazyPattern = LazyPattern::new(r"^(?:@[\w.]+(?:\([^)]*\))?\s*)*[^(]*\basync\b");
-/// Beginnings of blocks that others depend on.
-const IMPORTS: &[&str] =
-    &["export {", "export * ", "export type {", "exports", "extern ", "from ", "import", "module.exports", "package"];
 
 /// The byte ranges of a text that are parsed, ascending and apart; each is whole lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,46 +72,30 @@ pub struct ExcerptQuery<'a> {
     pub words: Option<&'a WordSet>,
     /// Types; all members of what has one of them in its head are examined.
     pub types: Option<&'a WordSet>,
-}
-
-impl ExcerptQuery<'_> {
-    fn wants(&self, text: &DividedText<'_>, block: &Block) -> bool {
-        let code = text.text_of(&block.lines);
-        self.focus.is_some_and(|focus| focus.touches(number(block.lines.start), number(block.lines.end) - 1))
-            || block.is_needed
-            || text.has_macros(block)
-            || !text.text_of(&(block.begins..block.lines.end)).trim_end().contains('\n')
-            || self.words.is_some_and(|words| words.stand_in(code))
-            || self.types.is_some_and(|types| types.stand_in(code))
-    }
-
-    /// Checks whether all members of a block with this head are wanted.
-    fn wants_all(&self, text: &DividedText<'_>, head: &Span<usize>) -> bool {
-        self.focus.is_some_and(|focus| focus.affects(number(head.start), number(head.end) - 1))
-            || self.types.is_some_and(|types| types.stand_in(text.text_of(head)))
-    }
+    /// Set to examine what functions are, and not what they do.
+    pub is_outline: bool,
 }
 
 impl Excerpt {
-    /// Selects the blocks of `text` that are examined; `None` if that is nearly all of it, or the text cannot be divided.
-    pub fn of(grammar: Grammar, text: &str, query: ExcerptQuery<'_>) -> Option<Self> {
-        let divided = DividedText::of(grammar, text)?;
-        let mut wanted = Vec::new();
-        divided.add_wanted(&(0..divided.lines.len() - 1), (0, 0), query, 0, &mut wanted);
-        let excerpt = Self { ranges: divided.join(&wanted) };
+    /// Selects the blocks of `text` that are examined; `None` if that is nearly all of it.
+    pub(super) fn of(divided: &DividedText, text: &str, query: ExcerptQuery<'_>) -> Option<Self> {
+        let excerpt = Self::select(divided, text, query);
         (excerpt.len() * 100 <= text.len() * MOST_PERCENT).then_some(excerpt)
     }
 
+    /// Selects the blocks of `text` that are examined.
+    pub(super) fn select(divided: &DividedText, text: &str, query: ExcerptQuery<'_>) -> Self {
+        let mut selection = BlockSelection { divided, text, query, wanted: Vec::new() };
+        selection.add(&divided.blocks, 0);
+        Self { ranges: selection.join() }
+    }
+
     /// Returns the names of what the affected blocks of `text` define. Other code that has them may mean something else now.
-    pub fn affected_names(grammar: Grammar, text: &str, focus: &ScanFocus) -> BTreeSet<String> {
+    pub(super) fn affected_names(divided: &DividedText, text: &str, focus: &ScanFocus) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         // Rules for these look at one function at a time.
-        if matches!(grammar, Grammar::Go | Grammar::Rust) {
-            return names;
-        }
-        if let Some(divided) = DividedText::of(grammar, text) {
-            let all = 0..divided.lines.len() - 1;
-            divided.add_names(&all, (0, 0), focus, 0, &mut names);
+        if !matches!(divided.grammar, Grammar::Go | Grammar::Rust) {
+            add_names(divided, text, &divided.blocks, focus, 0, &mut names);
         }
         names
     }
@@ -171,222 +122,68 @@ fn number(index: usize) -> u32 {
     u32::try_from(index + 1).unwrap_or(u32::MAX)
 }
 
-/// A text as lines. Spans of it are indices of lines.
-struct DividedText<'t> {
-    grammar: Grammar,
-    text: &'t str,
-    /// The last one is empty, and no line of a block.
-    lines: Vec<NestedLine>,
+/// A selection of blocks.
+struct BlockSelection<'a> {
+    divided: &'a DividedText,
+    text: &'a str,
+    query: ExcerptQuery<'a>,
+    /// The lines of the wanted blocks.
+    wanted: Vec<Span<usize>>,
 }
 
-/// A block of lines.
-struct Block {
-    lines: Span<usize>,
-    /// Its last line that begins at the margin.
-    begins: usize,
-    /// `true` if it belongs to the block after it: a decorator, a comment, the type that a function returns.
-    leads: bool,
-    /// `true` if it has a statement that others depend on.
-    is_needed: bool,
-    /// `true` if it has comments only.
-    is_comment: bool,
-}
-
-/// A block with blocks of its own.
-struct Container {
-    head: Span<usize>,
-    members: Span<usize>,
-    rest: Span<usize>,
-    /// The margin of the members, and their depth of brackets.
-    at: (usize, u32),
-}
-
-impl<'t> DividedText<'t> {
-    /// Divides a text into lines; `None` if its blocks are not known.
-    fn of(grammar: Grammar, text: &'t str) -> Option<Self> {
-        let has_blocks = !matches!(grammar, Grammar::Bash | Grammar::Yaml);
-        let has_plain_lines = memchr::memchr(b'\r', text.as_bytes()).is_none();
-        if !has_blocks || !has_plain_lines || memchr::memchr_iter(b'\n', text.as_bytes()).count() > MOST_DIVIDED {
-            return None;
-        }
-        Some(Self { grammar, text, lines: nesting::lines(grammar, text)? })
+impl<'a> BlockSelection<'a> {
+    fn text_of(&self, lines: &Span<usize>) -> &'a str {
+        self.text.get(self.divided.bytes_of(lines)).unwrap_or_default()
     }
 
-    fn text_of(&self, lines: &Span<usize>) -> &'t str {
-        let at = |line: usize| self.lines.get(line).map_or(self.text.len(), |line| line.start);
-        self.text.get(at(lines.start)..at(lines.end)).unwrap_or_default()
-    }
-
-    fn line(&self, at: usize) -> &'t str {
-        self.text_of(&(at..at + 1))
-    }
-
-    fn margin(&self, at: usize) -> usize {
-        let line = self.line(at);
-        line.len() - line.trim_start_matches([' ', '\t']).len()
-    }
-
-    /// Adds the lines of the wanted ones of the blocks at a margin and a depth of brackets, `level` blocks down.
-    fn add_wanted(
-        &self,
-        lines: &Span<usize>,
-        (margin, depth): (usize, u32),
-        query: ExcerptQuery<'_>,
-        level: usize,
-        wanted: &mut Vec<Span<usize>>,
-    ) {
-        let blocks = self.blocks(lines, margin, depth);
-        let (before, last) = (wanted.len(), blocks.len().saturating_sub(1));
+    /// Adds the wanted ones of some blocks, `level` blocks down.
+    fn add(&mut self, blocks: &[Block], level: usize) {
+        let (before, last) = (self.wanted.len(), blocks.len().saturating_sub(1));
         for (at, block) in blocks.iter().enumerate() {
             // The node that is all of the text begins and ends with them.
             let is_end = level == 0 && (at == 0 || at == last);
-            if !is_end && !query.wants(self, block) {
+            if !is_end && !self.wants(block) {
                 continue;
             }
-            let container = self.container(block, depth, level);
-            match container.filter(|container| !query.wants_all(self, &container.head)) {
-                Some(Container { head, members, rest, at }) => {
-                    wanted.push(head);
-                    self.add_wanted(&members, at, query, level + 1, wanted);
-                    wanted.push(rest);
+            match &block.content {
+                BlockContent::Container { head, members, rest } if !self.wants_all(head) => {
+                    self.wanted.push(head.clone());
+                    self.add(members, level + 1);
+                    self.wanted.push(rest.clone());
                 }
-                None => wanted.push(block.lines.clone()),
+                BlockContent::Function { head, rest } if self.query.is_outline => {
+                    self.wanted.extend([head.clone(), rest.clone()]);
+                }
+                _ => self.wanted.push(block.lines.clone()),
             }
         }
         // A class without members is none in Python.
-        if let Some(block) = blocks.first().filter(|_| level > 0 && wanted.len() == before) {
-            wanted.extend((self.grammar == Grammar::Python).then(|| block.lines.clone()));
+        if let Some(block) = blocks.first().filter(|_| level > 0 && self.wanted.len() == before) {
+            self.wanted.extend((self.divided.grammar == Grammar::Python).then(|| block.lines.clone()));
         }
     }
 
-    /// Adds the names that the affected blocks at a margin and a depth of brackets define.
-    fn add_names(
-        &self,
-        lines: &Span<usize>,
-        (margin, depth): (usize, u32),
-        focus: &ScanFocus,
-        level: usize,
-        names: &mut BTreeSet<String>,
-    ) {
-        for block in self.blocks(lines, margin, depth) {
-            if !focus.affects(number(block.lines.start), number(block.lines.end) - 1) {
-                continue;
-            }
-            match self.container(&block, depth, level) {
-                Some(Container { members, at, .. }) => self.add_names(&members, at, focus, level + 1, names),
-                None => names.extend(defined_name(self.grammar, self.line(block.begins).trim(), level)),
-            }
-        }
+    fn wants(&self, block: &Block) -> bool {
+        let has_one = |words: &WordSet| words.stand_in(self.text_of(&block.lines));
+        let (first, last) = (number(block.lines.start), number(block.lines.end) - 1);
+        block.is_needed
+            || self.query.focus.is_some_and(|focus| focus.touches(first, last))
+            || self.query.words.is_some_and(has_one)
+            || self.query.types.is_some_and(has_one)
     }
 
-    /// Divides lines into blocks.
-    fn blocks(&self, lines: &Span<usize>, margin: usize, depth: u32) -> Vec<Block> {
-        let mut found: Vec<Block> = Vec::new();
-        for at in lines.clone() {
-            let line = self.line(at);
-            let inner = line.get(margin..).filter(|_| self.margin(at) == margin).unwrap_or_default();
-            let is_nested = self.lines.get(at).is_some_and(|line| line.depth == depth && !line.goes_on);
-            let is_directive = is_c(self.grammar) && line.trim_start().starts_with('#');
-            let begins = is_nested && (is_directive || begins_block(inner));
-            let is_closing = line.trim_start().starts_with([')', ']', '}']);
-            let is_outer = is_nested || is_closing && self.lines.get(at).is_some_and(|line| line.depth == depth + 1);
-            let is_needed = begins && is_import(self.grammar, inner) || self.gives_names(at, is_outer);
-            let goes_on = is_nested && CONTINUATIONS.iter().any(|word| line.trim_start().starts_with(word));
-            // Comments may stand between the branches of a statement.
-            while goes_on && found.len() > 1 && found.last().is_some_and(|last| last.is_comment) {
-                found.pop();
-            }
-            let has_code = begins && !is_comment(self.grammar, inner);
-            match found.last_mut().filter(|last| last.leads || !begins) {
-                Some(last) => {
-                    last.leads = if begins {
-                        leads(self.grammar, inner) || is_comment(self.grammar, inner)
-                    } else {
-                        let ends = has_type_first(self.grammar) && ends_declaration(line);
-                        last.leads && !ends && !(is_nested && inner.starts_with(['{', '}']))
-                    };
-                    last.begins = if begins { at } else { last.begins };
-                    last.is_comment &= !has_code;
-                    last.is_needed |= is_needed;
-                    last.lines.end = at + 1;
-                }
-                None => found.push(Block {
-                    lines: at..at + 1,
-                    begins: at,
-                    leads: begins && leads(self.grammar, inner),
-                    is_needed,
-                    is_comment: begins && !has_code,
-                }),
-            }
-        }
-        found
+    /// Checks whether all members of a block with this head are wanted.
+    fn wants_all(&self, head: &Span<usize>) -> bool {
+        self.query.focus.is_some_and(|focus| focus.affects(number(head.start), number(head.end) - 1))
+            || self.query.types.is_some_and(|types| types.stand_in(self.text_of(head)))
     }
 
-    /// Checks whether a line at whatever depth gives names to the rest of the text; `is_outer`: it is at the depth of its block.
-    fn gives_names(&self, at: usize, is_outer: bool) -> bool {
-        let line = self.line(at).trim_start();
-        match self.grammar {
-            // An import may be conditional.
-            Grammar::Python => ["from ", "import "].iter().any(|word| line.starts_with(word)),
-            // All names of a module, also in a function.
-            Grammar::Rust => line.contains("::*") && is_import(self.grammar, line),
-            // What a call means depends on whether the function is asynchronous.
-            Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => {
-                is_outer && line.contains("async") && ASYNC.regex().is_some_and(|heads| heads.is_match(line))
-            }
-            Grammar::C | Grammar::Cpp | Grammar::Go | Grammar::Java | Grammar::Bash | Grammar::Yaml => false,
-        }
-    }
-
-    /// Checks whether a block that is no function has a macro, which may define anything.
-    fn has_macros(&self, block: &Block) -> bool {
-        if self.grammar != Grammar::Rust {
-            return false;
-        }
-        let begin = self.line(block.begins);
-        let is_function = begin[..begin.find(['(', '{']).unwrap_or(begin.len())].contains("fn ");
-        let code = self.text_of(&block.lines).as_bytes();
-        let is_macro = |at: usize| {
-            let before = at.checked_sub(1).map_or(b' ', |at| code[at]);
-            let after = code[at + 1..].trim_ascii_start().first();
-            (before.is_ascii_alphanumeric() || before == b'_') && after.is_some_and(|after| b"([{".contains(after))
-        };
-        !is_function && memchr::memchr_iter(b'!', code).any(is_macro)
-    }
-
-    /// Divides a block with members of their own, each a block, if it is one of some size and not too deep.
-    fn container(&self, block: &Block, depth: u32, level: usize) -> Option<Container> {
-        let words = self.line(block.begins).split_whitespace();
-        let mut words = words.skip_while(|word| MODIFIERS.contains(word) || word.starts_with("pub("));
-        let is_one = words.next().is_some_and(|word| is_container(self.grammar, word));
-        if !is_one || level == DEEPEST || self.text_of(&block.lines).len() < SMALLEST {
-            return None;
-        }
-        let is_python = self.grammar == Grammar::Python;
-        let (ending, inside) = if is_python { (':', depth) } else { ('{', depth + 1) };
-        let is_inside = |line: &NestedLine| line.depth == inside && !line.goes_on;
-        let mut heads = block.begins..block.lines.end;
-        let head = heads
-            .find(|at| self.lines.get(at + 1).is_some_and(is_inside) && self.line(*at).trim_end().ends_with(ending))?;
-        let is_blank = |at: &usize| self.line(*at).trim().is_empty();
-        let last = (head + 1..block.lines.end).rev().find(|at| !is_blank(at))?;
-        let members = head + 1..if is_python { block.lines.end } else { last };
-        let first = members.clone().find(|at| !is_blank(at))?;
-        let is_closed = is_python && self.margin(first) > self.margin(head)
-            || !is_python
-                && self.line(last).trim_start().starts_with('}')
-                && self.lines.get(last).is_some_and(is_inside);
-        let (head, rest) = (block.lines.start..head + 1, members.end..block.lines.end);
-        is_closed.then_some(Container { head, members, rest, at: (self.margin(first), inside) })
-    }
-
-    /// Joins lines that follow each other.
-    fn join(&self, wanted: &[Span<usize>]) -> Vec<Range> {
+    /// Joins the wanted lines that follow each other.
+    fn join(&self) -> Vec<Range> {
         let mut ranges: Vec<Range> = Vec::new();
-        for lines in wanted.iter().filter(|lines| !lines.is_empty()) {
-            let code = self.text_of(lines);
-            let start_byte = self.lines.get(lines.start).map_or(self.text.len(), |line| line.start);
-            let end_byte = start_byte + code.len();
+        for lines in self.wanted.iter().filter(|lines| !lines.is_empty()) {
+            let (code, bytes) = (self.text_of(lines), self.divided.bytes_of(lines));
+            let (start_byte, end_byte) = (bytes.start, bytes.end);
             let end_point = match code.rsplit_once('\n') {
                 Some((_, "")) => Point { row: lines.end, column: 0 },
                 Some((_, last)) => Point { row: lines.end - 1, column: last.len() },
@@ -402,31 +199,26 @@ impl<'t> DividedText<'t> {
     }
 }
 
-/// Checks whether a block whose kind is this word has members that are examined one by one.
-fn is_container(grammar: Grammar, word: &str) -> bool {
-    match grammar {
-        Grammar::Rust => word.starts_with("impl") || ["mod", "trait"].contains(&word),
-        Grammar::Java => ["class", "interface"].contains(&word),
-        Grammar::Cpp => word == "namespace",
-        Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx | Grammar::Python => word == "class",
-        Grammar::C | Grammar::Go | Grammar::Bash | Grammar::Yaml => false,
+/// Adds the names that the affected ones of some blocks define.
+fn add_names(
+    divided: &DividedText,
+    text: &str,
+    blocks: &[Block],
+    focus: &ScanFocus,
+    level: usize,
+    names: &mut BTreeSet<String>,
+) {
+    for block in blocks.iter().filter(|block| focus.affects(number(block.lines.start), number(block.lines.end) - 1)) {
+        match &block.content {
+            BlockContent::Container { members, .. } => add_names(divided, text, members, focus, level + 1, names),
+            BlockContent::Code | BlockContent::Function { .. } => {
+                let line = text.get(divided.bytes_of(&(block.begins..block.begins + 1))).unwrap_or_default();
+                names.extend(defined_name(divided.grammar, line.trim(), level));
+            }
+        }
     }
 }
 
-fn is_comment(grammar: Grammar, line: &str) -> bool {
-    line.starts_with("//")
-        || line.starts_with("/*") && !is_declaration(line)
-        || grammar == Grammar::Python && line.starts_with('#')
-}
-
-/// Checks whether a line that begins with a comment or an attribute has all of what that is about, or its head.
-fn is_declaration(line: &str) -> bool {
-    ends_declaration(line) && !line.trim_end().ends_with("({")
-}
-
-/// Words that begin a statement, and are no names.
-const STATEMENTS: &[&str] =
-    &["await", "do", "for", "if", "match", "return", "switch", "throw", "try", "while", "with", "yield"];
 /// Words after which a name is defined.
 const DEFINING: &[&str] = &["class", "const", "def", "function", "interface", "let", "var"];
 
@@ -462,46 +254,6 @@ fn defined_name(grammar: Grammar, line: &str, level: usize) -> Option<String> {
     (is_definition && !["__init__", "constructor"].contains(name)).then(|| (*name).to_owned())
 }
 
-fn begins_block(line: &str) -> bool {
-    let is_margin = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_@#/\"'`$".contains(&byte);
-    line.bytes().next().is_some_and(is_margin) && !CONTINUATIONS.iter().any(|word| line.starts_with(word))
-}
-
-/// Checks whether what a line begins gives names to the rest of the text, or out of it.
-fn is_import(grammar: Grammar, line: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "_:".contains(c);
-    let is_use = || {
-        let public = line.strip_prefix("pub").map_or(line, str::trim_start);
-        let inside = public.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(public, |(_, rest)| rest);
-        ["use ", "extern "].iter().any(|word| inside.trim_start().starts_with(word))
-    };
-    IMPORTS.iter().any(|word| line.starts_with(word))
-        || grammar == Grammar::Rust && (is_use() || line.trim_start_matches(is_part).starts_with('!'))
-}
-
-/// Checks whether the block that a line begins belongs to the next one.
-fn leads(grammar: Grammar, line: &str) -> bool {
-    let line = line.trim_end();
-    if ["@", "#[", "/*"].iter().any(|begin| line.starts_with(begin)) {
-        return !is_declaration(line);
-    }
-    has_type_first(grammar) && !line.starts_with(['#', '/']) && !line.ends_with('\\') && !ends_declaration(line)
-}
-
-fn is_c(grammar: Grammar) -> bool {
-    matches!(grammar, Grammar::C | Grammar::Cpp)
-}
-
-/// Checks whether a type may stand on the line before the name that it is of.
-fn has_type_first(grammar: Grammar) -> bool {
-    is_c(grammar) || grammar == Grammar::Java
-}
-
-/// Checks whether a line ends a declaration, or begins the body of one.
-fn ends_declaration(line: &str) -> bool {
-    line.trim_end().ends_with([';', '{', '}'])
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -527,8 +279,12 @@ mod tests {
 
     fn excerpt(grammar: Grammar, text: &str, lines: &[u32], words: &[&str]) -> Option<String> {
         let (focus, words) = (focus(lines), WordSet::of(words.iter().map(|word| (*word).to_owned()).collect()));
-        let query = ExcerptQuery { focus: Some(&focus), words: Some(&words), types: None };
-        Excerpt::of(grammar, text, query).map(|excerpt| excerpt.join(text))
+        let query = ExcerptQuery { focus: Some(&focus), words: Some(&words), ..ExcerptQuery::default() };
+        of(grammar, text, query).map(|excerpt| excerpt.join(text))
+    }
+
+    fn of(grammar: Grammar, text: &str, query: ExcerptQuery<'_>) -> Option<Excerpt> {
+        Excerpt::of(&DividedText::of(grammar, text)?, text, query)
     }
 
     #[test]
@@ -562,7 +318,53 @@ mod tests {
         assert_eq!(found, format!("impl A {{\n{}}}\n", member("two")));
         let types = WordSet::of(std::iter::once("A".to_owned()).collect());
         let query = ExcerptQuery { types: Some(&types), ..ExcerptQuery::default() };
-        assert_eq!(Excerpt::of(Grammar::Rust, &text, query), None, "all of it");
+        assert_eq!(of(Grammar::Rust, &text, query), None, "all of it");
+    }
+
+    #[test]
+    fn of_an_outline_functions_have_heads_only() {
+        let calls = |margin: &str| format!("{margin}if (a) {{\n{margin}    b();\n{margin}}}\n").repeat(20);
+        let python =
+            format!("    \"\"\"\n    A.\n\n    \"\"\"\n    if a:\n        b()\n{}", "    c(\n        d)\n".repeat(20));
+        for (grammar, head, body, end) in [
+            (
+                Grammar::Rust,
+                "#[a]\npub(crate) async fn a<T>(\n    b: T,\n) -> C\nwhere\n    T: D,\n{\n",
+                calls("    "),
+                "}\n",
+            ),
+            (Grammar::Go, "func (a *B) C(d int) (e error) {\n", calls("\t"), "}\n"),
+            (Grammar::C, "static int\na(int b)\n{\n", calls("    "), "}\n"),
+            (Grammar::TypeScript, "export default async function a(b: C): D {\n", calls("  "), "}\n"),
+            (Grammar::TypeScript, "export const a = (b: C): D => {\n", calls("  "), "};\n"),
+            (Grammar::JavaScript, "(function () {\n", calls(""), "})();\n"),
+            (Grammar::JavaScript, "describe(\"a\", async () => {\n", calls("  "), "});\n"),
+            (Grammar::Python, "async def a(b: C) -> D:\n", format!("{python}    return 1\n    "), ""),
+        ] {
+            let text = amid_others(grammar, &format!("{head}{body}{end}"));
+            let focus = focus(&[102]);
+            let query = ExcerptQuery { focus: Some(&focus), is_outline: true, ..ExcerptQuery::default() };
+            let found = of(grammar, &text, query).unwrap().join(&text);
+            let rest = if grammar == Grammar::Python { "    return 1\n" } else { end };
+            assert!(found.contains(&format!("{head}{rest}")), "{found}");
+            assert!(parse(grammar, &text, &of(grammar, &text, query).unwrap()).1.is_some(), "{found}");
+        }
+        // What is no function, or has more than one.
+        for (grammar, block) in [
+            (Grammar::TypeScript, "const a = {\n    b() {\n        c();\n    },\n};\n"),
+            (Grammar::TypeScript, "const a = (b) => {\n    c();\n}, d = (e) => {\n    f();\n};\n"),
+            (Grammar::TypeScript, "const a: (b: C) => {\n    d: E;\n} = f;\n"),
+            (Grammar::TypeScript, "export interface A extends B<(c: D)> {\n    e(): F;\n}\n"),
+            (Grammar::JavaScript, "const a = class extends b(C) {\n    d() {}\n}\n"),
+            (Grammar::Rust, "enum A {\n    B,\n}\n"),
+            (Grammar::C, "struct a b(c) {\n    int d;\n};\n"),
+            (Grammar::Go, "var a = map[b]c{\n\td: e,\n}\n"),
+        ] {
+            let text = amid_others(grammar, block);
+            let focus = focus(&[102]);
+            let query = ExcerptQuery { focus: Some(&focus), is_outline: true, ..ExcerptQuery::default() };
+            assert!(of(grammar, &text, query).unwrap().join(&text).contains(block), "{block}");
+        }
     }
 
     /// A block between fifty others of two lines on either side, from line 102 on.
@@ -603,7 +405,8 @@ mod tests {
             assert_eq!(found.as_deref(), Some(format!("{head}{}{rest}", function(member, end)).as_str()), "{text}");
             // What the head says may concern all members.
             assert_eq!(excerpt(grammar, &text, &[1], &[]), None, "{text}");
-            let names = Excerpt::affected_names(grammar, &text, &focus(&[line]));
+            let divided = DividedText::of(grammar, &text).unwrap();
+            let names = Excerpt::affected_names(&divided, &text, &focus(&[line]));
             assert_eq!(names.into_iter().collect::<Vec<_>>(), ["b"], "{text}");
         }
     }
@@ -676,7 +479,7 @@ mod tests {
             let (now, file) = edited(&text, &steps);
             let focus = ScanFocus::of(&file, DiffSide::New);
             let query = ExcerptQuery { focus: Some(&focus), ..ExcerptQuery::default() };
-            if let Some(excerpt) = Excerpt::of(*grammar, &now, query) {
+            if let Some(excerpt) = of(*grammar, &now, query) {
                 let (whole, part) = parse(*grammar, &now, &excerpt);
                 if let Some(part) = part {
                     let is_affected = |node: &&NodeSnapshot| {

@@ -4,6 +4,7 @@
 //! that names tree-sitter and ast-grep. The meaning of a rule (its description, its severity, whether a match counts) belongs in `rules`.
 //! A language is one line in [`Grammar`]'s table.
 
+mod blocks;
 mod carriage_returns;
 mod excerpt;
 mod focus;
@@ -38,7 +39,7 @@ pub use misread::MisreadLines;
 pub use nodes::NodeTable;
 pub use other_version::OtherVersion;
 pub use probe::{HELPER, ParserProbe, ProbeScope, serve as serve_probe};
-pub use queries::{SymbolDepth, enclosing_symbol, error_count, symbols};
+pub use queries::{SymbolDepth, enclosing_symbol, error_count, has_same_outline, symbols};
 pub use relations::{Relations, has_relations, relations};
 pub use scopes::CodeScope;
 pub use symbols::{

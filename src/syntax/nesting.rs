@@ -12,6 +12,8 @@ pub(super) struct NestedLine {
     pub(super) start: usize,
     /// Number of open brackets.
     pub(super) depth: u32,
+    /// Minimum number of them in the line.
+    pub(super) lowest: u32,
     /// `true` if a string, a comment or the line before goes on.
     pub(super) goes_on: bool,
 }
@@ -35,16 +37,21 @@ enum Opened {
 
 /// Reads the lines of a text, the last of which is empty and begins at its end; `None` if brackets do not match, or something stays open.
 pub(super) fn lines(grammar: Grammar, text: &str) -> Option<Vec<NestedLine>> {
-    let mut reader = Reader { grammar, bytes: text.as_bytes(), at: 0, open: Vec::new() };
-    let mut lines = vec![NestedLine { start: 0, depth: 0, goes_on: false }];
+    let mut reader = Reader { grammar, bytes: text.as_bytes(), at: 0, open: Vec::new(), lowest: 0 };
+    let mut lines = vec![NestedLine { start: 0, depth: 0, lowest: 0, goes_on: false }];
     while reader.at < text.len() {
         let end = memchr::memchr(b'\n', &reader.bytes[reader.at..]).map_or(text.len(), |feed| reader.at + feed);
+        reader.lowest = reader.open.len();
         reader.read_line(end)?;
+        if let Some(line) = lines.last_mut() {
+            line.lowest = u32::try_from(reader.lowest).ok()?;
+        }
         reader.at = (end + 1).min(text.len());
         let is_joined = end.checked_sub(1).is_some_and(|last| reader.bytes[last] == b'\\');
         lines.push(NestedLine {
             start: reader.at,
             depth: u32::try_from(reader.open.len()).ok()?,
+            lowest: 0,
             goes_on: is_joined || !matches!(reader.open.last(), None | Some(Opened::Bracket(_))),
         });
     }
@@ -56,6 +63,8 @@ struct Reader<'t> {
     bytes: &'t [u8],
     at: usize,
     open: Vec<Opened>,
+    /// Minimum number of open ones in the line so far.
+    lowest: usize,
 }
 
 impl Reader<'_> {
@@ -130,6 +139,7 @@ impl Reader<'_> {
             b'{' => self.open.push(Opened::Bracket(b'}')),
             closing @ (b')' | b']' | b'}') => {
                 self.open.pop().filter(|open| *open == Opened::Bracket(closing))?;
+                self.lowest = self.lowest.min(self.open.len());
             }
             b'#' if self.grammar == Grammar::Python => self.at = end,
             b'/' if self.grammar != Grammar::Python => self.open_slash(at, end),
@@ -239,6 +249,13 @@ mod tests {
         let lines = lines(grammar, text)?;
         let one = |line: &NestedLine| format!("{}{}", line.depth, if line.goes_on { "-" } else { "" });
         Some(lines.iter().map(one).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn what_a_line_closes_and_opens_again_is_known() {
+        let lines = lines(Grammar::Rust, "a {\n} else {\n\"}\" }\n").unwrap();
+        let lowest: Vec<_> = lines.iter().map(|line| (line.depth, line.lowest)).collect();
+        assert_eq!(lowest, [(0, 0), (1, 0), (1, 0), (0, 0)]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::excerpt::{Excerpt, ExcerptQuery};
+use super::excerpt::ExcerptQuery;
 use super::grammar::{Grammar, ParseLimits};
 use super::symbols::{self, Symbols};
 use super::tree::SyntaxTree;
@@ -71,19 +71,26 @@ pub fn symbols(
     if text.len() > LARGEST || !symbols::are_known(grammar) {
         return None;
     }
-    let excerpt = query.and_then(|query| Excerpt::of(grammar, text, query));
+    let is_outline = depth == SymbolDepth::Outline;
+    let excerpt = query.and_then(|query| trees.excerpt(grammar, text, ExcerptQuery { is_outline, ..query }));
     let read = || {
         let watch = ParseLimits::new(cancel, QUESTION);
         let tree = trees.parse_affected(grammar, text, excerpt.as_ref(), None, &watch).ok()?;
-        symbols::extract(&tree, text, depth == SymbolDepth::Outline, &watch).map(Arc::new)
+        symbols::extract(&tree, text, is_outline, &watch).map(Arc::new)
     };
-    let is_outline = depth == SymbolDepth::Outline;
     trees.symbols(
         (grammar, text),
         excerpt.as_ref(),
         |said| if is_outline { &mut said.outline } else { &mut said.symbols },
         read,
     )
+}
+
+/// Checks whether the code of two texts that the queries name has the same outline, without parsing; `false` if it may have another one.
+pub fn has_same_outline(language: &str, texts: [(&str, ExcerptQuery<'_>); 2], trees: &TreeCache) -> bool {
+    let [one, other] = texts.map(|(text, _)| Grammar::of_text(language, text));
+    let texts = texts.map(|(text, query)| (text, ExcerptQuery { is_outline: true, ..query }));
+    one == other && one.is_some_and(|grammar| trees.has_same_excerpt(grammar, texts))
 }
 
 /// Returns the name of the innermost function or type around `line` (1-indexed); `None` at the top level of a file, or without a grammar.

@@ -1,12 +1,14 @@
 //! A cache of parsed texts, so that a text with several queries is parsed once. Main type: [`TreeCache`].
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
+use super::blocks::DividedText;
 use super::excerpt::{Excerpt, ExcerptQuery};
+use super::focus::ScanFocus;
 use super::grammar::{Grammar, ParseFailure, ParseLimits};
 use super::other_version::OtherVersion;
 use super::probe::ParserProbe;
@@ -18,6 +20,8 @@ use super::tree::SyntaxTree;
 const MOST: usize = 192 << 10;
 /// Maximum number of larger trees in the cache: both sides of a file, for as many threads as examine files.
 const FEWEST: usize = 8;
+/// Number of texts whose division is cached: both sides of a file, for as many threads as examine files.
+const MOST_DIVIDED: usize = 8;
 /// Bytes of text above which only the last two trees are cached.
 const MOST_OF_FEW: usize = 1 << 20;
 
@@ -62,6 +66,8 @@ struct TreeCacheState {
     said: HashMap<TreeKey, TextAnswer>,
     /// Number of entries in the symbols among them.
     symbols: usize,
+    /// Divisions into blocks, the last one first.
+    divided: VecDeque<(TreeKey, Option<Arc<DividedText>>)>,
 }
 
 /// Short results for a text, which outlive its tree.
@@ -146,6 +152,38 @@ impl TreeCache {
         Ok(tree)
     }
 
+    /// Divides a text into blocks; `None` if they are not known.
+    fn divide(&self, grammar: Grammar, text: &str) -> Option<Arc<DividedText>> {
+        let key = self.key(grammar, text);
+        let known = self.kept().divided.iter().find(|(of, _)| *of == key).map(|(_, divided)| divided.clone());
+        known.unwrap_or_else(|| {
+            let divided = DividedText::of(grammar, text).map(Arc::new);
+            let mut kept = self.kept();
+            kept.divided.push_front((key, divided.clone()));
+            kept.divided.truncate(MOST_DIVIDED);
+            divided
+        })
+    }
+
+    /// Returns the part of a text that is examined; `None` if that is nearly all of it, or the text cannot be divided.
+    pub fn excerpt(&self, grammar: Grammar, text: &str, query: ExcerptQuery<'_>) -> Option<Excerpt> {
+        Excerpt::of(&*self.divide(grammar, text)?, text, query)
+    }
+
+    /// Checks whether two texts say the same of the code that is examined.
+    pub fn has_same_excerpt(&self, grammar: Grammar, texts: [(&str, ExcerptQuery<'_>); 2]) -> bool {
+        let [one, other] = texts.map(|(text, query)| {
+            let divided = self.divide(grammar, text)?;
+            Some(Excerpt::select(&divided, text, query).join(text))
+        });
+        one.is_some() && one == other
+    }
+
+    /// Returns the names of what the affected code of a text defines. Other code that has them may mean something else now.
+    pub fn affected_names(&self, grammar: Grammar, text: &str, focus: &ScanFocus) -> BTreeSet<String> {
+        self.divide(grammar, text).map(|divided| Excerpt::affected_names(&divided, text, focus)).unwrap_or_default()
+    }
+
     /// Returns an excerpt that stands for a text: it has no syntax error.
     pub fn usable_excerpt(
         &self,
@@ -154,7 +192,7 @@ impl TreeCache {
         query: ExcerptQuery<'_>,
         watch: &ParseLimits<'_>,
     ) -> Result<Option<Excerpt>, ParseFailure> {
-        let Some(excerpt) = Excerpt::of(grammar, text, query) else { return Ok(None) };
+        let Some(excerpt) = self.excerpt(grammar, text, query) else { return Ok(None) };
         Ok(self.parse_excerpt(grammar, text, &excerpt, watch)?.map(|_| excerpt))
     }
 

@@ -7,7 +7,6 @@ use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, is_markup, is_test_path, read_text, word_positions};
 use super::context::{ImpactContext, not_parsed};
 use super::family::LanguageFamily;
-use super::relevance::is_analyzed;
 use super::words::FollowedWords;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::language;
@@ -15,7 +14,8 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
 use crate::syntax::{
-    DefinitionKind, ExcerptQuery, Parameters, ScanFocus, SymbolDefinition, SymbolDepth, Symbols, WordSet, symbols,
+    DefinitionKind, ExcerptQuery, Parameters, ScanFocus, SymbolDefinition, SymbolDepth, Symbols, WordSet,
+    has_same_outline, symbols,
 };
 use crate::sys::cancel::CancelReason;
 
@@ -172,7 +172,7 @@ impl DefinitionChanges {
             let Some(text) = ground.read(DiffSide::New, &file.path)?.filter(|text| words.stand_in(text.text())) else {
                 continue;
             };
-            if is_analyzed(&ground.sides, file)? {
+            if is_analyzed(file) {
                 let query = ExcerptQuery { words: Some(words), ..ExcerptQuery::default() };
                 let new = read_symbols(&ground.sides, &file.path, &text, query, SymbolDepth::Outline);
                 if new.is_none() {
@@ -295,6 +295,11 @@ impl DefinitionChanges {
     }
 }
 
+/// Checks whether a file has changed lines whose definitions count.
+fn is_analyzed(file: &FileChange) -> bool {
+    !file.binary && file.generated.is_none() && !file.hunks.is_empty()
+}
+
 /// The outlines of the base and, unless the file was deleted, of the head.
 type OutlinePair = (Arc<Symbols>, Option<Arc<Symbols>>);
 
@@ -308,7 +313,7 @@ pub(super) fn changed_definitions(
 ) -> Result<Option<OutlinePair>, CancelReason> {
     let Some(file) = sides.change.files.get(at) else { return Ok(None) };
     // What a new file or a test defines concerns nobody yet.
-    if file.status == FileStatus::Added || is_test_path(file.path_at(DiffSide::Old)) || !is_analyzed(sides, file)? {
+    if file.status == FileStatus::Added || is_test_path(file.path_at(DiffSide::Old)) || !is_analyzed(file) {
         return Ok(None);
     }
     let text_of = |side: DiffSide| {
@@ -317,9 +322,12 @@ pub(super) fn changed_definitions(
     };
     let Some(before) = text_of(DiffSide::Old)? else { return Ok(None) };
     let after = if file.status == FileStatus::Deleted { None } else { text_of(DiffSide::New)? };
+    if after.as_ref().is_some_and(|after| leaves_outline(sides, file, &before, after)) {
+        return Ok(None);
+    }
     let read = |side: DiffSide, text: &FileText, words: Option<&WordSet>, depth: SymbolDepth| {
         let focus = ScanFocus::of(file, side);
-        let query = ExcerptQuery { focus: Some(&focus), words, types: None };
+        let query = ExcerptQuery { focus: Some(&focus), words, ..ExcerptQuery::default() };
         read_symbols(sides, file.path_at(side), text, query, depth)
     };
     let both = |words: Option<&WordSet>| {
@@ -345,6 +353,15 @@ pub(super) fn changed_definitions(
         new = read(DiffSide::New, text, Some(&words), SymbolDepth::All).or(new);
     }
     Ok(Some((old, new)))
+}
+
+/// Checks without parsing whether the change leaves all that the code it affects defines.
+fn leaves_outline(sides: &BothSides<'_>, file: &FileChange, before: &FileText, after: &FileText) -> bool {
+    let [old, new] = [DiffSide::Old, DiffSide::New].map(|side| ScanFocus::of(file, side));
+    let query = |focus| ExcerptQuery { focus: Some(focus), ..ExcerptQuery::default() };
+    let [was, is] = [DiffSide::Old, DiffSide::New].map(|side| language::from_path(file.path_at(side)));
+    let texts = [(before.text(), query(&old)), (after.text(), query(&new))];
+    was == is && is.is_some_and(|language| has_same_outline(language, texts, sides.trees))
 }
 
 fn read_symbols(

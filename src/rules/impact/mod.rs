@@ -12,7 +12,6 @@ mod family;
 mod implementors;
 mod lines;
 mod mentioned;
-mod relevance;
 mod removed;
 mod resolve;
 mod search;

@@ -29,7 +29,7 @@ impl FollowedWords {
 
     /// Returns what is parsed for them.
     pub(super) fn query(&self) -> ExcerptQuery<'_> {
-        ExcerptQuery { focus: None, words: Some(&self.names), types: Some(&self.types) }
+        ExcerptQuery { words: Some(&self.names), types: Some(&self.types), ..ExcerptQuery::default() }
     }
 
     /// Adds the other names under which a file imports what they name; `None` if there are none.
