@@ -1,5 +1,6 @@
 //! Scans one side of a file with the rules and returns the matches. Main function: [`scan_side`], which returns a [`ScanResult`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::checks::{CHECKS, CheckSearch, MOST_MATCHES};
@@ -181,6 +182,11 @@ impl<'a> PackPlan<'a> {
         rules.contains(&true).then_some(Self { at, pack, rules })
     }
 
+    /// Checks whether a part of the text has what the rule needs.
+    fn may_match(&self, rule: usize, part: &str) -> bool {
+        self.pack.entry(rule).is_some_and(|entry| entry.may_match(part.as_bytes()))
+    }
+
     fn has(&self, rule: usize) -> bool {
         self.rules.get(rule).copied().unwrap_or(false)
     }
@@ -241,25 +247,36 @@ fn structural(
             None => {}
         }
     }
-    let tree = parse(excerpt)?;
     let other = look.other.as_ref().map(|(other, _)| other.text());
     let is_head = look.side == DiffSide::New && look.wanted.on == ReportedSide::Added;
-    for (plan, set) in sets {
-        // On which tree a rule is matched does not depend on the other rules of a run: the base is compared with some of them only.
+    let part = excerpt.map(|excerpt| excerpt.join(text));
+    // On which tree a rule is matched does not depend on the other rules of a run: the base is compared with some of them only.
+    let needs = |(plan, set): &(&PackPlan<'_>, &RuleSet)| -> Vec<TextNeed> {
         let need_of = |rule: usize| match excerpt {
             Some(_) if plan.has(rule) => set.text_need(rule, text, other),
             _ => TextNeed::Affected,
         };
-        let needs: Vec<TextNeed> = (0..plan.rules.len()).map(need_of).collect();
+        (0..plan.rules.len()).map(need_of).collect()
+    };
+    let needs: Vec<Vec<TextNeed>> = sets.iter().map(needs).collect();
+    let is_first = |plan: &PackPlan<'_>, rule: usize, need: TextNeed| {
+        let may_match = || part.as_ref().is_none_or(|part| plan.may_match(rule, part));
+        plan.has(rule) && may_match() && (need == TextNeed::Affected || is_head && need == TextNeed::OnMatch)
+    };
+    let mut tree = None;
+    for ((plan, set), needs) in sets.into_iter().zip(needs) {
         let need = |rule: usize| needs.get(rule).copied().unwrap_or_default();
-        let first = |rule: usize| {
-            plan.has(rule) && (need(rule) == TextNeed::Affected || is_head && need(rule) == TextNeed::OnMatch)
-        };
-        let mut scan = set.scan(&tree, &first, look.affected, watch)?;
-        let (found, unsure) = scan.found.into_iter().partition(|found| need(found.rule) == TextNeed::Affected);
-        let unsure: Vec<SyntaxMatch> = unsure;
-        scan.found = found;
-        add_matches(look, plan, scan, looked);
+        let first = |rule: usize| is_first(plan, rule, need(rule));
+        let mut unsure: Vec<SyntaxMatch> = Vec::new();
+        if (0..plan.rules.len()).any(first) {
+            let tree = match &tree {
+                Some(tree) => Arc::clone(tree),
+                None => Arc::clone(tree.insert(parse(excerpt)?)),
+            };
+            let mut scan = set.scan(&tree, &first, look.affected, watch)?;
+            (scan.found, unsure) = scan.found.into_iter().partition(|found| need(found.rule) == TextNeed::Affected);
+            add_matches(look, plan, scan, looked);
+        }
         let second = |rule: usize| {
             let is_due = match need(rule) {
                 TextNeed::Affected => false,
@@ -269,11 +286,13 @@ fn structural(
             is_due && plan.has(rule)
         };
         if (0..plan.rules.len()).any(second) {
-            let scan = set.scan(&*parse(None)?, &second, look.affected, watch)?;
+            let whole = parse(None)?;
+            let scan = set.scan(&whole, &second, look.affected, watch)?;
             add_matches(look, plan, scan, looked);
+            tree.get_or_insert(whole);
         }
     }
-    if look.wanted.on == ReportedSide::Added {
+    if let Some(tree) = tree.filter(|_| look.wanted.on == ReportedSide::Added) {
         looked.misread = tree.misread_lines(watch)?;
     }
     if look.wanted.scopes && !looked.hits.is_empty() {

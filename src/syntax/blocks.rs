@@ -280,7 +280,9 @@ impl<'t> Divider<'t> {
     /// Checks whether the line after a body is all that closes it.
     fn is_closed_after(&self, body: Span<usize>, inside: u32) -> bool {
         let closing = self.line(body.end).trim();
-        closing.trim_matches(['}', '(', ')', ']', ';', ',']).is_empty()
+        let is_plain = !is_c(self.grammar) || closing == "}";
+        is_plain
+            && closing.trim_matches(['}', '(', ')', ']', ';', ',']).is_empty()
             && self.lines.get(body).is_some_and(|lines| lines.iter().all(|line| line.lowest >= inside))
     }
 
@@ -304,7 +306,7 @@ impl<'t> Divider<'t> {
             Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => {
                 let is_other =
                     has(&["class"]) || ["type", "interface", "enum"].contains(&first) || first.starts_with("switch");
-                let is_named = ["function", "function*"].contains(&first);
+                let is_named = ["function", "function*", "namespace"].contains(&first);
                 let is_method = level > 0 && !before.trim().is_empty() && is_plain(&['$', '#', '*', '\t']);
                 !is_other && (is_named || is_method || head.ends_with([')']) || head.ends_with("=>"))
             }

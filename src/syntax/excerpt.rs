@@ -86,7 +86,7 @@ impl Excerpt {
     /// Selects the blocks of `text` that are examined.
     pub(super) fn select(divided: &DividedText, text: &str, query: ExcerptQuery<'_>) -> Self {
         let mut selection = BlockSelection { divided, text, query, wanted: Vec::new() };
-        selection.add(&divided.blocks, 0);
+        selection.add(&divided.blocks, 0, false);
         Self { ranges: selection.join() }
     }
 
@@ -136,22 +136,24 @@ impl<'a> BlockSelection<'a> {
         self.text.get(self.divided.bytes_of(lines)).unwrap_or_default()
     }
 
-    /// Adds the wanted ones of some blocks, `level` blocks down.
-    fn add(&mut self, blocks: &[Block], level: usize) {
+    /// Adds the wanted ones of some blocks, `level` blocks down, or all.
+    fn add(&mut self, blocks: &[Block], level: usize, is_all: bool) {
         let (before, last) = (self.wanted.len(), blocks.len().saturating_sub(1));
+        let is_outline = self.query.is_outline;
         for (at, block) in blocks.iter().enumerate() {
             // The node that is all of the text begins and ends with them.
             let is_end = level == 0 && (at == 0 || at == last);
-            if !is_end && !self.wants(block) {
+            if !is_all && !is_end && !self.wants(block) {
                 continue;
             }
             match &block.content {
-                BlockContent::Container { head, members, rest } if !self.wants_all(head) => {
+                BlockContent::Container { head, members, rest } if is_outline || !self.wants_all(head) => {
+                    let is_all = is_all || is_outline && self.wants_all(head);
                     self.wanted.push(head.clone());
-                    self.add(members, level + 1);
+                    self.add(members, level + 1, is_all);
                     self.wanted.push(rest.clone());
                 }
-                BlockContent::Function { head, rest } if self.query.is_outline => {
+                BlockContent::Function { head, rest } if is_outline => {
                     self.wanted.extend([head.clone(), rest.clone()]);
                 }
                 _ => self.wanted.push(block.lines.clone()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, is_markup, is_test_path, read_text, word_positions};
+use super::super::threads::for_each_file;
 use super::context::{ImpactContext, not_parsed};
 use super::family::LanguageFamily;
 use super::words::FollowedWords;
@@ -138,12 +139,23 @@ impl DefinitionChanges {
     pub(super) fn of(ground: &ImpactContext<'_>) -> Result<Self, CancelReason> {
         let mut changed = Self::default();
         let mut there: HashSet<(LanguageFamily, String)> = HashSet::new();
-        for (at, file) in ground.sides.files() {
-            ground.sides.cancel.check()?;
-            let Some(family) = LanguageFamily::of(&file.path) else { continue };
+        let sides = ground.sides;
+        let files = &sides.change.files;
+        let family =
+            |at: usize| files.get(at).filter(|_| sides.asks(at)).and_then(|file| LanguageFamily::of(&file.path));
+        let outlines = for_each_file(files.len(), |at| Some(changed_definitions(&sides, at, family(at)?)));
+        for ((at, file), outlines) in files.iter().enumerate().zip(outlines) {
+            sides.cancel.check()?;
+            let (Some(family), Some(Some(outlines))) = (family(at), outlines) else { continue };
             changed.modules.extend(module(ground, at, file, family)?);
-            let note = |note| ground.note(note);
-            let Some((old, new)) = changed_definitions(&ground.sides, at, family, &note)? else { continue };
+            let (old, new) = match outlines? {
+                FileOutlines::Changed { old, new } => (old, new),
+                FileOutlines::Unchanged => continue,
+                FileOutlines::Unparsed => {
+                    ground.note(not_parsed(&file.path));
+                    continue;
+                }
+            };
             // An outline omits names inside functions; such a name is not the new place of a public definition.
             if let Some(new) = &new {
                 there.extend(top_level_names(family, new));
@@ -300,30 +312,36 @@ fn is_analyzed(file: &FileChange) -> bool {
     !file.binary && file.generated.is_none() && !file.hunks.is_empty()
 }
 
-/// The outlines of the base and, unless the file was deleted, of the head.
-type OutlinePair = (Arc<Symbols>, Option<Arc<Symbols>>);
+/// What a changed file defines.
+pub(super) enum FileOutlines {
+    /// The same as before, or nothing that counts.
+    Unchanged,
+    /// Not known: a side of it could not be parsed.
+    Unparsed,
+    /// What it defined, and what it does unless it was deleted.
+    Changed { old: Arc<Symbols>, new: Option<Arc<Symbols>> },
+}
 
-/// Returns the definitions on both sides of a file if the change changes any: those of the code that it affects, and those that have the
+/// Returns the definitions on both sides of a file: those of the code that it affects, and those that have the
 /// names of what changed. The rest of the file has nothing to do with them.
 pub(super) fn changed_definitions(
     sides: &BothSides<'_>,
     at: usize,
     family: LanguageFamily,
-    note: &dyn Fn(String),
-) -> Result<Option<OutlinePair>, CancelReason> {
-    let Some(file) = sides.change.files.get(at) else { return Ok(None) };
+) -> Result<FileOutlines, CancelReason> {
+    let Some(file) = sides.change.files.get(at) else { return Ok(FileOutlines::Unchanged) };
     // What a new file or a test defines concerns nobody yet.
     if file.status == FileStatus::Added || is_test_path(file.path_at(DiffSide::Old)) || !is_analyzed(file) {
-        return Ok(None);
+        return Ok(FileOutlines::Unchanged);
     }
     let text_of = |side: DiffSide| {
         let tree = if side == DiffSide::Old { sides.old } else { sides.new };
         Ok(read_text(tree, file.path_at(side))?.filter(|text| !is_markup(text)))
     };
-    let Some(before) = text_of(DiffSide::Old)? else { return Ok(None) };
+    let Some(before) = text_of(DiffSide::Old)? else { return Ok(FileOutlines::Unchanged) };
     let after = if file.status == FileStatus::Deleted { None } else { text_of(DiffSide::New)? };
     if after.as_ref().is_some_and(|after| leaves_outline(sides, file, &before, after)) {
-        return Ok(None);
+        return Ok(FileOutlines::Unchanged);
     }
     let read = |side: DiffSide, text: &FileText, words: Option<&WordSet>, depth: SymbolDepth| {
         let focus = ScanFocus::of(file, side);
@@ -334,25 +352,21 @@ pub(super) fn changed_definitions(
         let old = read(DiffSide::Old, &before, words, SymbolDepth::Outline);
         let new = after.as_ref().map(|text| read(DiffSide::New, text, words, SymbolDepth::Outline));
         let both = old.and_then(|old| Some((old, new.map_or(Some(None), |new| new.map(Some))?)));
-        sides.cancel.check()?;
-        if both.is_none() {
-            note(not_parsed(&file.path));
-        }
-        Ok(both)
+        sides.cancel.check().map(|()| both)
     };
-    let Some((old, new)) = both(None)? else { return Ok(None) };
+    let Some((old, new)) = both(None)? else { return Ok(FileOutlines::Unparsed) };
     let rough = FileVersions { at, file, family, old: &old, new: new.as_ref() }.compare();
     if rough.gone.is_empty() && rough.altered.is_empty() && rough.grown.is_empty() {
-        return Ok(None);
+        return Ok(FileOutlines::Unchanged);
     }
     let words = rough.words();
-    let Some((old, mut new)) = both(Some(&words))? else { return Ok(None) };
+    let Some((old, mut new)) = both(Some(&words))? else { return Ok(FileOutlines::Unparsed) };
     if let (Some(text), Some(_)) = (&after, &new)
         && (FileVersions { at, file, family, old: &old, new: new.as_ref() }).needs_bodies(text)
     {
         new = read(DiffSide::New, text, Some(&words), SymbolDepth::All).or(new);
     }
-    Ok(Some((old, new)))
+    Ok(FileOutlines::Changed { old, new })
 }
 
 /// Checks without parsing whether the change leaves all that the code it affects defines.

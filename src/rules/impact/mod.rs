@@ -61,7 +61,7 @@ pub(super) fn read_ahead(sides: &BothSides<'_>, is_off: &dyn Fn(&str) -> bool, a
     if let Some(file) = sides.change.files.get(at).filter(|_| is_asked)
         && let Some(family) = LanguageFamily::of(&file.path)
     {
-        changed_definitions(sides, at, family, &|_| {})?;
+        changed_definitions(sides, at, family)?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use super::super::threads::for_each_file;
 use super::{CheckInfo, CheckNotes};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, HunkSpan};
 use crate::domain::finding::{Category, Severity};
-use crate::domain::place::DiffSide;
+use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::{FileText, LazyPattern};
 use crate::syntax::{Grammar, OtherVersion, ParseFailure, ParseLimits, TreeCache};
 use crate::sys::cancel::CancelReason;
@@ -30,6 +30,9 @@ use pair::{ChangedText, FunctionPair, LostCheck};
 const LARGEST: usize = 1 << 20;
 /// Time limit for one file.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Maximum number of lines after the first one of a statement on which its condition ends.
+const LONGEST_CONDITION: u32 = 20;
 
 /// Number of places from which losses are reported as one.
 const MOST_ALIKE: usize = 4;
@@ -174,8 +177,8 @@ fn read(tree: &dyn Workspace, file: &FileChange, side: DiffSide) -> Result<Optio
 /// Checks whether some place of the file has fewer of the words that authorization checks consist of.
 fn has_fewer_signs(file: &FileChange, old: &FileText, new: &FileText) -> bool {
     let count = |text: &FileText, span: HunkSpan| -> usize {
-        let lines = span.range().map(|lines| text.lines(lines).map(|(_, line)| line).collect::<Vec<_>>());
-        lines.map_or(0, |lines| SIGNS.regex().map_or(0, |signs| signs.find_iter(&lines.join("\n")).count()))
+        let lines = span.range().map(|lines| text_of(text, lines));
+        lines.map_or(0, |lines| SIGNS.regex().map_or(0, |signs| signs.find_iter(&lines).count()))
     };
     file.runs().filter(|run| run.old.count > 0).any(|run| count(old, run.old) > count(new, run.new))
 }
@@ -211,12 +214,15 @@ fn losses(
     watch: &ParseLimits<'_>,
 ) -> Result<Vec<LostCheck>, ParseFailure> {
     let (removed, added) = (ChangedLineIndex::of(file, DiffSide::Old), ChangedLineIndex::of(file, DiffSide::New));
+    let mut lost = attributes::attributes(file.path.extension().unwrap_or_default(), old, new, &removed, around);
+    if !may_lose_statements(file, old) {
+        return Ok(lost);
+    }
     let beside = OtherVersion::of(file, DiffSide::Old, old, new);
     let new_tree = trees.parse(*grammar, new.text(), watch)?;
     let old_tree = trees.parse_with_other(*grammar, old.text(), beside.as_ref(), watch)?;
     let before = FunctionCode::of(&old_tree, old.text(), watch)?;
     let after = FunctionCode::of(&new_tree, new.text(), watch)?;
-    let mut lost = attributes::attributes(file.path.extension().unwrap_or_default(), old, new, &removed, around);
     let lines: Vec<&str> = new.all_lines().map(|(_, line)| line).collect();
     for (was, is) in pairs(&before, &after) {
         watch.check()?;
@@ -235,6 +241,19 @@ fn losses(
     // One place is reported once, for the first loss found there.
     lost.dedup_by_key(|lost| lost.lines.start());
     Ok(lost)
+}
+
+/// Checks whether a statement that begins on a removed line may turn callers away.
+fn may_lose_statements(file: &FileChange, old: &FileText) -> bool {
+    file.runs().filter_map(|run| run.old.range()).any(|removed| {
+        let last = removed.end().saturating_add(LONGEST_CONDITION);
+        let lines = LineRange::new(removed.start(), last).map(|lines| text_of(old, lines));
+        lines.is_ok_and(|lines| statements::may_deny(&lines))
+    })
+}
+
+fn text_of(text: &FileText, lines: LineRange) -> String {
+    text.lines(lines).map(|(_, line)| line).collect::<Vec<_>>().join("\n")
 }
 
 /// Pairs the functions on both sides by name; of those with the same name, in order.

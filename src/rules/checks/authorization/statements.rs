@@ -1,7 +1,5 @@
 //! Removed statements that asked for permissions, and whose context remains. Main function: [`find_removed_checks`].
 
-use regex::Regex;
-
 use super::code::{FunctionCode, is_call, is_if};
 use super::pair::{FunctionPair, LostCheck};
 use crate::domain::text::LazyPattern;
@@ -12,6 +10,18 @@ static DENIES: LazyPattern = LazyPattern::new(
 static AUTHORISES: LazyPattern = LazyPattern::new(
     r"(?i)\b\w*(?:authori[sz]\w*|authenticat\w*|permi(?:ssion|tted)\w*|isAdmin|is_admin|is_staff|is_superuser|is_owner|isOwner|has_?role|has_perm\w*|hasAccess|canAccess|can_\w+|checkAccess|csrf\w*|hmac\.\w+|signature\w*|logged_?in|currentUser|req \. user|request \. user)\b",
 );
+
+/// The user of a request, as it is written.
+static REQUEST_USER: LazyPattern = LazyPattern::new(r"(?i)\breq(?:uest)?\s*\.\s*user\b");
+/// Names of functions that turn callers away by themselves.
+static ASKS: LazyPattern = LazyPattern::new(
+    r"(?i)\b(?:(?:require|check|assert|verify|ensure|enforce|validate|authori[sz]e)_?\w*(?:auth\w*|access|permission\w*|role\w*|admin|csrf\w*|owner\w*|signature)\w*|authori[sz]e\w*|isAuthori[sz]ed\w*)\b",
+);
+
+/// Checks whether lines may begin a statement that turns callers away.
+pub(super) fn may_deny(lines: &str) -> bool {
+    ASKS.is_in(lines) || AUTHORISES.is_in(lines) || REQUEST_USER.is_in(lines)
+}
 
 /// Finds the removed statements that turned callers away.
 pub(super) fn find_removed_checks(pair: &FunctionPair<'_>) -> Vec<LostCheck> {
@@ -68,8 +78,7 @@ fn authorisation(pair: &FunctionPair<'_>, node: usize) -> Option<LostCheck> {
         condition
     } else {
         let called = old.nodes.text(old.called_name(call_of(old, node)?)?);
-        let asks = Regex::new(r"(?i)^(?:require|check|assert|verify|ensure|enforce|validate|authori[sz]e)_?\w*(?:auth\w*|access|permission\w*|role\w*|admin|csrf\w*|owner\w*|signature)\w*$|^(?:authori[sz]e\w*|isAuthori[sz]ed\w*)$").ok()?;
-        if !asks.is_match(called) {
+        if ASKS.regex()?.find(called)?.as_str() != called {
             return None;
         }
         said
