@@ -312,7 +312,7 @@ fn is_analyzed(file: &FileChange) -> bool {
     !file.binary && file.generated.is_none() && !file.hunks.is_empty()
 }
 
-/// What a changed file defines.
+/// Definitions of a changed file.
 pub(super) enum FileOutlines {
     /// The same as before, or nothing that counts.
     Unchanged,
