@@ -141,7 +141,7 @@ impl<'t> Divider<'t> {
             let is_directive = is_nested && is_c(self.grammar) && line.trim_start().starts_with('#');
             let begins = is_directive || begins_block(inner);
             let is_needed = begins && is_import(self.grammar, inner) || self.gives_names(at, is_nested, depth);
-            let goes_on = is_nested && CONTINUATIONS.iter().any(|word| line.trim_start().starts_with(word));
+            let goes_on = is_nested && continues(line.trim_start());
             // Comments may stand between the branches of a statement.
             while goes_on && found.len() > 1 && found.last().is_some_and(|last| last.is_comment) {
                 found.pop();
@@ -268,9 +268,10 @@ impl<'t> Divider<'t> {
             .find(|at| self.lines.get(at + 1).is_some_and(is_inside) && self.line(*at).trim_end().ends_with(ending))?;
         let last = (head + 1..block.lines.end).rev().find(|at| !self.is_blank(*at))?;
         let is_closed = if is_python {
-            (head + 1..block.lines.end)
-                .find(|at| !self.is_blank(*at))
-                .is_some_and(|first| self.margin(first) > self.margin(head))
+            // What is not deeper is no part of it, whatever word or character it begins with.
+            let is_inner = |at: usize| self.is_blank(at) || self.margin(at) > self.margin(head);
+            let is_line = |at: &usize| self.lines.get(*at).is_some_and(is_inside);
+            (head + 1..block.lines.end).filter(is_line).all(is_inner)
         } else {
             self.line(last).trim_start().starts_with('}') && self.lines.get(last).is_some_and(is_inside)
         };
@@ -288,7 +289,8 @@ impl<'t> Divider<'t> {
 
     /// Checks whether lines up to a bracket or a colon are the head of a function.
     fn is_function(&self, head: Span<usize>, level: usize) -> bool {
-        let head = self.text_of(&head).trim_end().trim_end_matches(['{', ':']).trim_end();
+        let ending = if self.grammar == Grammar::Python { ':' } else { '{' };
+        let head = self.text_of(&head).trim_end().trim_end_matches(ending).trim_end();
         let is_before = |word: &str| {
             MODIFIERS.contains(&word)
                 || word.starts_with("pub(")
@@ -329,7 +331,7 @@ impl<'t> Divider<'t> {
         };
         let is_whole = |at: usize| {
             let line = self.line(at).trim();
-            let goes_on = line.ends_with([':', '\\']) || CONTINUATIONS.iter().any(|word| line.starts_with(word));
+            let goes_on = line.ends_with([':', '\\']) || continues(line);
             self.margin(at) == margin && !goes_on && !line.is_empty() && !line.starts_with(['#', '@', ')', ']', '}'])
         };
         body.clone().find(|at| is_whole(*at) && is_begin(*at) && is_begin(at + 1)).map(|at| at..at + 1)
@@ -384,9 +386,15 @@ fn is_declaration(line: &str) -> bool {
     ends_declaration(line) && !line.trim_end().ends_with("({")
 }
 
+/// Checks whether a line begins with a word that continues a statement.
+fn continues(line: &str) -> bool {
+    let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    CONTINUATIONS.iter().any(|word| line.strip_prefix(word).is_some_and(|rest| word.ends_with(':') || is_end(rest)))
+}
+
 fn begins_block(line: &str) -> bool {
     let is_margin = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_@#/\"'`$".contains(&byte);
-    line.bytes().next().is_some_and(is_margin) && !CONTINUATIONS.iter().any(|word| line.starts_with(word))
+    line.bytes().next().is_some_and(is_margin) && !continues(line)
 }
 
 /// Checks whether what a line begins gives names to the rest of the text, or out of it.

@@ -264,6 +264,7 @@ mod tests {
 
     use super::super::grammar::ParseLimits;
     use super::super::other_version::tests::{NodeSnapshot, SAMPLES, edited, nodes};
+    use super::super::symbols::{self, SymbolDefinition};
     use super::super::tree::SyntaxTree;
     use super::*;
     use crate::domain::change::{ChangeRun, FileChange, Hunk, HunkSpan};
@@ -361,11 +362,24 @@ mod tests {
             (Grammar::Rust, "enum A {\n    B,\n}\n"),
             (Grammar::C, "struct a b(c) {\n    int d;\n};\n"),
             (Grammar::Go, "var a = map[b]c{\n\td: e,\n}\n"),
+            (Grammar::Python, "def a(b):\n    c()\n    return d\n\u{c}def e():\n    f()\n    g()\n"),
         ] {
             let text = amid_others(grammar, block);
             let focus = focus(&[102]);
             let query = ExcerptQuery { focus: Some(&focus), is_outline: true, ..ExcerptQuery::default() };
             assert!(of(grammar, &text, query).unwrap().join(&text).contains(block), "{block}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_begins_as_a_word_that_continues_a_statement_begins_a_block() {
+        for name in ["exception_types", "case_names", "elsewhere", "finally_done", "where_clause"] {
+            let text =
+                amid_others(Grammar::Python, &format!("def a(b):\n    c()\n    return b\n\n\n{name} = [\n    1]\n"));
+            let focus = focus(&[107]);
+            let query = ExcerptQuery { focus: Some(&focus), is_outline: true, ..ExcerptQuery::default() };
+            let found = of(Grammar::Python, &text, query).unwrap().join(&text);
+            assert!(found.contains(name), "{found}");
         }
     }
 
@@ -469,6 +483,33 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn code_with_the_same_heads_defines_the_same(
+            at in 0..10_000_usize,
+            steps in prop::collection::vec(prop::sample::select(vec![0_u8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3]), 20..60),
+        ) {
+            let samples: &[(Grammar, String)] = &SAMPLES;
+            let (grammar, text) = &samples[at % samples.len()];
+            let (now, file) = edited(text, &steps);
+            let heads = |side: DiffSide, text: &str| {
+                let focus = ScanFocus::of(&file, side);
+                let query = ExcerptQuery { focus: Some(&focus), is_outline: true, ..ExcerptQuery::default() };
+                DividedText::of(*grammar, text).map(|divided| Excerpt::select(&divided, text, query).join(text))
+            };
+            let defined = |text: &str| {
+                let cancel = Cancel::never();
+                let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+                let tree = SyntaxTree::parse(*grammar, text, &watch).unwrap();
+                let symbols = symbols::extract(&tree, text, true, &watch).filter(|_| tree.error_count() == 0)?;
+                let plain = symbols.definitions.into_iter().map(|one| SymbolDefinition { lines: (0, 0), ..one });
+                Some(plain.collect::<Vec<_>>())
+            };
+            let (was, is) = (heads(DiffSide::Old, text), heads(DiffSide::New, &now));
+            if was.is_some() && was == is && let (Some(was), Some(is)) = (defined(text), defined(&now)) {
+                prop_assert_eq!(was, is, "{:?}\n{}\n{}", grammar, text, now);
+            }
+        }
+
         #[test]
         fn the_affected_code_is_parsed_as_in_the_whole(
             at in 0..10_000_usize,

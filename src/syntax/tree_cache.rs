@@ -21,7 +21,7 @@ const MOST: usize = 192 << 10;
 /// Maximum number of larger trees in the cache: both sides of a file, for as many threads as examine files.
 const FEWEST: usize = 8;
 /// Number of texts whose division is cached: both sides of a file, for as many threads as examine files.
-const MOST_DIVIDED: usize = 8;
+const MOST_DIVISIONS: usize = 8;
 /// Bytes of text above which only the last two trees are cached.
 const MOST_OF_FEW: usize = 1 << 20;
 
@@ -160,7 +160,7 @@ impl TreeCache {
             let divided = DividedText::of(grammar, text).map(Arc::new);
             let mut kept = self.kept();
             kept.divided.push_front((key, divided.clone()));
-            kept.divided.truncate(MOST_DIVIDED);
+            kept.divided.truncate(MOST_DIVISIONS);
             divided
         })
     }

@@ -15,7 +15,7 @@ use crate::prompt::{CrossPartVars, PromptError, SystemVars, UntrustedText};
 use crate::review::budget::BudgetLimits;
 use crate::review::journal::{NameFate, SharedName};
 use crate::review::outcome::EngineOutcome;
-use crate::review::plan::{Opening, find_definers, listed_names, read_relations, relations_at};
+use crate::review::plan::{Opening, find_definers, listed_names, read_relations, relations_at, relations_of};
 use crate::review::run::ModelRun;
 use crate::review::tokens::estimate_tokens;
 use crate::syntax::Relations;
@@ -200,16 +200,16 @@ fn line(shared: &SharedName, change: &ChangeSet) -> String {
 /// Returns the names that are shared between parts: those that are taken away first.
 pub(super) fn shared_names(run: &ModelRun, units: &[Vec<usize>]) -> Vec<SharedName> {
     let files: Vec<usize> = units.concat();
-    let after = read_relations(run, &files);
+    let after = read_relations(&files, |at| relations_of(run, at));
+    let gone = |at: &usize| run.change.files.get(*at).is_some_and(|file| file.status == FileStatus::Deleted);
     let before = |at: usize| -> Option<Relations> {
         let file = run.change.files.get(at).filter(|file| file.status != FileStatus::Added)?;
+        if gone(&at) {
+            return after.get(&at).cloned();
+        }
         relations_at(run.old.as_ref(), file.language, file.path_at(DiffSide::Old), &run.cancel)
     };
-    let gone = |at: &usize| run.change.files.get(*at).is_some_and(|file| file.status == FileStatus::Deleted);
-    let old: HashMap<usize, Relations> = files
-        .iter()
-        .filter_map(|at| Some((*at, if gone(at) { after.get(at).cloned() } else { before(*at) }?)))
-        .collect();
+    let old = read_relations(&files, before);
     let new: HashMap<usize, Relations> = after.into_iter().filter(|(at, _)| !gone(at)).collect();
     names_between(units, &old, &new)
 }

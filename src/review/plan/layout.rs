@@ -194,7 +194,7 @@ impl PlannedParts<'_> {
         let weights = opening::weights(change);
         let related: Vec<usize> =
             ranks.iter().copied().filter(|at| files.binary_search(at).is_ok()).take(MOST_RELATED).collect();
-        let relations = read_relations(self.run, &related);
+        let relations = read_relations(&related, |at| relations_of(self.run, at));
         let links = find_links(change, &related, &relations);
         let units = divide(&PlanMaterial {
             change,
@@ -218,14 +218,16 @@ impl PlannedParts<'_> {
     }
 }
 
-/// Returns the relations of files, by index: for a deleted file, those it had.
-pub(in crate::review) fn read_relations(run: &ModelRun, files: &[usize]) -> HashMap<usize, Relations> {
+/// Reads the relations of files in parallel and returns them by index.
+pub(in crate::review) fn read_relations(
+    files: &[usize],
+    of: impl Fn(usize) -> Option<Relations> + Sync,
+) -> HashMap<usize, Relations> {
     let readers = thread::available_parallelism().map_or(1, usize::from).min(READERS);
     let share = files.len().div_ceil(readers).max(1);
     thread::scope(|scope| {
         let read = |files: &[usize]| -> Vec<(usize, Relations)> {
-            let of = |at: &usize| Some((*at, relations_of(run, run.change.files.get(*at)?)?));
-            files.iter().filter_map(of).collect()
+            files.iter().filter_map(|at| Some((*at, of(*at)?))).collect()
         };
         let readers: Vec<_> = files.chunks(share).map(|files| scope.spawn(move || read(files))).collect();
         // A thread that panics returns nothing: its files are grouped by folder.
@@ -233,7 +235,9 @@ pub(in crate::review) fn read_relations(run: &ModelRun, files: &[usize]) -> Hash
     })
 }
 
-fn relations_of(run: &ModelRun, file: &FileChange) -> Option<Relations> {
+/// Returns the relations of a changed file: for a deleted one, those it had.
+pub(in crate::review) fn relations_of(run: &ModelRun, at: usize) -> Option<Relations> {
+    let file = run.change.files.get(at)?;
     let tree = if file.status == FileStatus::Deleted { &run.old } else { &run.new };
     relations_at(tree.as_ref(), file.language, &file.path, &run.cancel)
 }

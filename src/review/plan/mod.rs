@@ -9,7 +9,7 @@ mod layout;
 mod links;
 mod opening;
 
-pub(super) use layout::{PlannedParts, ReviewLayout, read_relations, relations_at};
+pub(super) use layout::{PlannedParts, ReviewLayout, read_relations, relations_at, relations_of};
 pub(super) use links::find_definers;
 pub(super) use opening::listed_names;
 pub use opening::{Opening, brief, open};

@@ -318,7 +318,7 @@ pub(super) enum FileOutlines {
     Unchanged,
     /// Not known: a side of it could not be parsed.
     Unparsed,
-    /// What it defined, and what it does unless it was deleted.
+    /// Definitions of the base, and of the head unless it was deleted.
     Changed { old: Arc<Symbols>, new: Option<Arc<Symbols>> },
 }
 
@@ -369,7 +369,8 @@ pub(super) fn changed_definitions(
     Ok(FileOutlines::Changed { old, new })
 }
 
-/// Checks without parsing whether the change leaves all that the code it affects defines.
+/// Checks without parsing that the affected code defines the same on both sides: the heads of its functions, and all of its other code, are the
+/// same text.
 fn leaves_outline(sides: &BothSides<'_>, file: &FileChange, before: &FileText, after: &FileText) -> bool {
     let [old, new] = [DiffSide::Old, DiffSide::New].map(|side| ScanFocus::of(file, side));
     let query = |focus| ExcerptQuery { focus: Some(focus), ..ExcerptQuery::default() };

@@ -25,6 +25,18 @@ fn a_decorator_and_a_check_of_permissions_are_reported() {
 }
 
 #[test]
+fn the_user_of_a_request_is_seen_however_it_is_written() {
+    for asked in
+        ["req.user", "req?.user", "request!.user", "this.req?.user", "req /* of */ . user", "req // of\n    .user"]
+    {
+        let ends = "  const a = load(req);\n  store(a);\n  return res.send(a);\n}\n";
+        let head = "export function handle(req, res) {\n";
+        let old = format!("{head}  if (!{asked}) {{\n    return res.status(401).end();\n  }}\n{ends}");
+        assert_eq!(removed_lines("a.ts", &old, &format!("{head}{ends}")), ["authorisation-removed 2"], "{asked}");
+    }
+}
+
+#[test]
 fn a_check_that_moved_or_was_replaced_is_not_reported() {
     let old = "def f(request):\n    if not request.user.has_perm('x'):\n        raise PermissionDenied()\n    wipe(request)\n    log()\n";
     let moved = "def g(request):\n    if not request.user.has_perm('x'):\n        raise PermissionDenied()\n    f(request)\n\n\ndef f(request):\n    wipe(request)\n    log()\n";
