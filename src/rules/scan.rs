@@ -250,23 +250,19 @@ fn structural(
     let other = look.other.as_ref().map(|(other, _)| other.text());
     let is_head = look.side == DiffSide::New && look.wanted.on == ReportedSide::Added;
     let part = excerpt.map(|excerpt| excerpt.join(text));
-    // On which tree a rule is matched does not depend on the other rules of a run: the base is compared with some of them only.
-    let needs = |(plan, set): &(&PackPlan<'_>, &RuleSet)| -> Vec<TextNeed> {
+    let mut tree = None;
+    for (plan, set) in sets {
+        // On which tree a rule is matched does not depend on the other rules of a run: the base is compared with some of them only.
         let need_of = |rule: usize| match excerpt {
             Some(_) if plan.has(rule) => set.text_need(rule, text, other),
             _ => TextNeed::Affected,
         };
-        (0..plan.rules.len()).map(need_of).collect()
-    };
-    let needs: Vec<Vec<TextNeed>> = sets.iter().map(needs).collect();
-    let is_first = |plan: &PackPlan<'_>, rule: usize, need: TextNeed| {
-        let may_match = || part.as_ref().is_none_or(|part| plan.may_match(rule, part));
-        plan.has(rule) && may_match() && (need == TextNeed::Affected || is_head && need == TextNeed::OnMatch)
-    };
-    let mut tree = None;
-    for ((plan, set), needs) in sets.into_iter().zip(needs) {
+        let needs: Vec<TextNeed> = (0..plan.rules.len()).map(need_of).collect();
         let need = |rule: usize| needs.get(rule).copied().unwrap_or_default();
-        let first = |rule: usize| is_first(plan, rule, need(rule));
+        let first = |rule: usize| {
+            let is_due = need(rule) == TextNeed::Affected || is_head && need(rule) == TextNeed::OnMatch;
+            is_due && plan.has(rule) && part.as_ref().is_none_or(|part| plan.may_match(rule, part))
+        };
         let mut unsure: Vec<SyntaxMatch> = Vec::new();
         if (0..plan.rules.len()).any(first) {
             let tree = match &tree {

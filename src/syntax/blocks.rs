@@ -235,8 +235,7 @@ impl<'t> Divider<'t> {
 
     /// Returns the words of the line that begins a block, from that on that names its kind.
     fn words(&self, block: &Block) -> impl Iterator<Item = &'t str> {
-        let words = self.line(block.begins).split_whitespace();
-        words.skip_while(|word| MODIFIERS.contains(word) || word.starts_with("pub("))
+        self.line(block.begins).split_whitespace().skip_while(|word| is_modifier(word))
     }
 
     fn is_blank(&self, at: usize) -> bool {
@@ -291,11 +290,7 @@ impl<'t> Divider<'t> {
     fn is_function(&self, head: Span<usize>, level: usize) -> bool {
         let ending = if self.grammar == Grammar::Python { ':' } else { '{' };
         let head = self.text_of(&head).trim_end().trim_end_matches(ending).trim_end();
-        let is_before = |word: &str| {
-            MODIFIERS.contains(&word)
-                || word.starts_with("pub(")
-                || ["async", "const", "extern", "\"C\""].contains(&word)
-        };
+        let is_before = |word: &str| is_modifier(word) || ["async", "const", "extern", "\"C\""].contains(&word);
         let first = head.split_whitespace().find(|word| !is_before(word)).unwrap_or_default();
         let before = &head[..head.find('(').unwrap_or(0)];
         let has = |names: &[&str]| head.split(|c: char| !c.is_alphanumeric()).any(|word| names.contains(&word));
@@ -362,6 +357,11 @@ fn naming_lines(grammar: Grammar, text: &str, lines: &[NestedLine]) -> Vec<usize
         }
         Grammar::C | Grammar::Cpp | Grammar::Go | Grammar::Java | Grammar::Bash | Grammar::Yaml => Vec::new(),
     }
+}
+
+/// Checks for a word before the one that names the kind of a block.
+fn is_modifier(word: &str) -> bool {
+    MODIFIERS.contains(&word) || word.starts_with("pub(")
 }
 
 /// Checks whether a block whose kind is this word has members that are examined one by one.

@@ -290,6 +290,12 @@ mod tests {
         Excerpt::of(&DividedText::of(grammar, text)?, text, query)
     }
 
+    /// The outline of the code that a change of one line affects.
+    fn outline(grammar: Grammar, text: &str, line: u32) -> Excerpt {
+        let focus = focus(&[line]);
+        of(grammar, text, ExcerptQuery { focus: Some(&focus), is_outline: true, ..ExcerptQuery::default() }).unwrap()
+    }
+
     #[test]
     fn what_is_affected_and_what_it_needs_is_examined() {
         let body = |number: u8| format!("{{\n{}}}\n\n", format!("    {number};\n").repeat(40));
@@ -345,12 +351,11 @@ mod tests {
             (Grammar::Python, "async def a(b: C) -> D:\n", format!("{python}    return 1\n    "), ""),
         ] {
             let text = amid_others(grammar, &format!("{head}{body}{end}"));
-            let focus = focus(&[102]);
-            let query = ExcerptQuery { focus: Some(&focus), is_outline: true, ..ExcerptQuery::default() };
-            let found = of(grammar, &text, query).unwrap().join(&text);
+            let outline = outline(grammar, &text, 102);
+            let found = outline.join(&text);
             let rest = if grammar == Grammar::Python { "    return 1\n" } else { end };
             assert!(found.contains(&format!("{head}{rest}")), "{found}");
-            assert!(parse(grammar, &text, &of(grammar, &text, query).unwrap()).1.is_some(), "{found}");
+            assert!(parse(grammar, &text, &outline).1.is_some(), "{found}");
         }
         // What is no function, or has more than one.
         for (grammar, block) in [
@@ -365,9 +370,7 @@ mod tests {
             (Grammar::Python, "def a(b):\n    c()\n    return d\n\u{c}def e():\n    f()\n    g()\n"),
         ] {
             let text = amid_others(grammar, block);
-            let focus = focus(&[102]);
-            let query = ExcerptQuery { focus: Some(&focus), is_outline: true, ..ExcerptQuery::default() };
-            assert!(of(grammar, &text, query).unwrap().join(&text).contains(block), "{block}");
+            assert!(outline(grammar, &text, 102).join(&text).contains(block), "{block}");
         }
     }
 
@@ -376,9 +379,7 @@ mod tests {
         for name in ["exception_types", "case_names", "elsewhere", "finally_done", "where_clause"] {
             let text =
                 amid_others(Grammar::Python, &format!("def a(b):\n    c()\n    return b\n\n\n{name} = [\n    1]\n"));
-            let focus = focus(&[107]);
-            let query = ExcerptQuery { focus: Some(&focus), is_outline: true, ..ExcerptQuery::default() };
-            let found = of(Grammar::Python, &text, query).unwrap().join(&text);
+            let found = outline(Grammar::Python, &text, 107).join(&text);
             assert!(found.contains(name), "{found}");
         }
     }

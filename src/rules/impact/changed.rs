@@ -314,7 +314,7 @@ fn is_analyzed(file: &FileChange) -> bool {
 
 /// Definitions of a changed file.
 pub(super) enum FileOutlines {
-    /// The same as before, or nothing that counts.
+    /// No change that counts: new, a test, or with the definitions of its base.
     Unchanged,
     /// Not known: a side of it could not be parsed.
     Unparsed,

@@ -209,37 +209,52 @@ fn read_added(sides: &BothSides<'_>) -> Result<ChangedText, CancelReason> {
 fn losses(
     trees: &TreeCache,
     file: &FileChange,
-    GuardedFile { grammar, old, new }: &GuardedFile,
+    both: &GuardedFile,
     around: &ChangedText,
     watch: &ParseLimits<'_>,
 ) -> Result<Vec<LostCheck>, ParseFailure> {
-    let (removed, added) = (ChangedLineIndex::of(file, DiffSide::Old), ChangedLineIndex::of(file, DiffSide::New));
-    let mut lost = attributes::attributes(file.path.extension().unwrap_or_default(), old, new, &removed, around);
-    if !may_lose_statements(file, old) {
-        return Ok(lost);
+    let removed = ChangedLineIndex::of(file, DiffSide::Old);
+    let extension = file.path.extension().unwrap_or_default();
+    let mut lost = attributes::attributes(extension, &both.old, &both.new, &removed, around);
+    if may_lose_statements(file, &both.old) {
+        lost.extend(lost_statements(trees, file, both, &removed, around, watch)?);
     }
+    lost.sort_by_key(|lost| lost.lines);
+    // One place is reported once, for the first loss found there.
+    lost.dedup_by_key(|lost| lost.lines.start());
+    Ok(lost)
+}
+
+/// Compares the functions on both sides of a file.
+fn lost_statements(
+    trees: &TreeCache,
+    file: &FileChange,
+    GuardedFile { grammar, old, new }: &GuardedFile,
+    removed: &ChangedLineIndex,
+    around: &ChangedText,
+    watch: &ParseLimits<'_>,
+) -> Result<Vec<LostCheck>, ParseFailure> {
+    let added = ChangedLineIndex::of(file, DiffSide::New);
     let beside = OtherVersion::of(file, DiffSide::Old, old, new);
     let new_tree = trees.parse(*grammar, new.text(), watch)?;
     let old_tree = trees.parse_with_other(*grammar, old.text(), beside.as_ref(), watch)?;
     let before = FunctionCode::of(&old_tree, old.text(), watch)?;
     let after = FunctionCode::of(&new_tree, new.text(), watch)?;
     let lines: Vec<&str> = new.all_lines().map(|(_, line)| line).collect();
+    let mut lost = Vec::new();
     for (was, is) in pairs(&before, &after) {
         watch.check()?;
         let (first, last) = before.nodes.lines(before.functions.get(was).map_or(0, |function| function.node));
         if !(first..=last).any(|line| removed.covers(line)) {
             continue;
         }
-        let Some(pair) = FunctionPair::new((&before, &after), (was, is), (&removed, &added), around, &lines) else {
+        let Some(pair) = FunctionPair::new((&before, &after), (was, is), (removed, &added), around, &lines) else {
             continue;
         };
         if !is_rewritten(&pair) && !is_for_tests(&before, pair.base_function()) {
             lost.extend(statements::find_removed_checks(&pair));
         }
     }
-    lost.sort_by_key(|lost| lost.lines);
-    // One place is reported once, for the first loss found there.
-    lost.dedup_by_key(|lost| lost.lines.start());
     Ok(lost)
 }
 
