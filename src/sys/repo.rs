@@ -473,10 +473,10 @@ pub struct PooledRepo<'a> {
 }
 
 impl RepoPool {
-    /// A pool that begins with `first`.
+    /// A pool for the repository that `first` is of. That handle is closed, and with it what libgit2 mapped of the packs: files are read
+    /// without it.
     pub fn new(first: Repo) -> Self {
-        let (loose, packs) = (first.loose.clone(), first.packs.clone());
-        Self { git_dir: first.git_dir().into(), loose, packs, idle: Arc::new(Mutex::new(vec![first])) }
+        Self { git_dir: first.git_dir().into(), loose: first.loose, packs: first.packs, idle: Arc::default() }
     }
 
     /// Takes an idle handle, or opens another.
