@@ -1,12 +1,13 @@
 //! Conversations about the parts of a change, some of them concurrent. Main function: [`review`].
 //!
 //! A part begins after the one before it, if the budget has room for it and its provider responds; a failed part does not affect the others. All of
-//! them are driven by one task. The rules run on the files of the first part before it begins, and on the others while its model responds.
+//! them are driven by one task. The rules run on the files of the first part before it begins, and on the others while its model responds; then the
+//! names that the parts share are read.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use futures_util::future::try_join;
+use futures_util::future::try_join3;
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::OnceCell;
 
@@ -98,8 +99,8 @@ pub(in crate::review) async fn review(
     let promised = shared.promised_parts();
     add_recorded(&shared);
     let (whole, later) = (Mutex::new(builder), Mutex::new(later));
-    let (faults, leads, of) = (AtomicU32::new(0), OnceCell::new(), sizes.len());
-    let context = PartContext { run, tools, journal, shared, of, faults, over, opener, whole, later, leads };
+    let (faults, leads, names, of) = (AtomicU32::new(0), OnceCell::new(), OnceLock::new(), sizes.len());
+    let context = PartContext { run, tools, journal, shared, of, faults, over, opener, whole, later, leads, names };
     let mut units: Vec<BoxFuture<'_, Result<FinishedPart, EngineError>>> = Vec::with_capacity(sizes.len());
     let mut opened = Some(context.open(0)?);
     for (at, size) in sizes.into_iter().enumerate() {
@@ -110,7 +111,8 @@ pub(in crate::review) async fn review(
         units.push(Box::pin(context.review_part(at, opened.take(), transcript, share)));
     }
     // The first part is polled first: its request leaves before the rules begin on the others.
-    let (done, ()) = try_join(drive_parts(units, promised), context.add_later_leads()).await?;
+    let (done, (), ()) =
+        try_join3(drive_parts(units, promised), context.add_later_leads(), context.read_names()).await?;
     let mut combined = CombinedParts::combine(lock(&context.whole).clone(), done);
     let cross_part = match context.start_cross_part(&combined).await? {
         Ok((share, opening, transcript)) => {
@@ -146,6 +148,8 @@ struct PartContext<'a> {
     later: Mutex<Option<LaterLeads>>,
     /// Set once all leads are known.
     leads: OnceCell<()>,
+    /// The names that the parts share, once they are read.
+    names: OnceLock<Vec<SharedName>>,
 }
 
 /// Start of the cross-part pass.
@@ -175,6 +179,22 @@ impl PartContext<'_> {
             Ok::<(), EngineError>(())
         };
         self.leads.get_or_try_init(add).await.copied()
+    }
+
+    /// Reads the names that the parts share while their models respond, after the rules have run.
+    async fn read_names(&self) -> Result<(), EngineError> {
+        self.add_later_leads().await?;
+        if self.over.is_some() || self.run.past.names().is_some() {
+            return Ok(());
+        }
+        let (run, units) = (Arc::clone(self.run), self.opener.parts().to_vec());
+        let work = move || cross_part::shared_names(&run, &units);
+        match blocking::run("the names that the parts share", &self.run.cancel, work).await {
+            Ok(names) => drop(self.names.set(names)),
+            Err(BlockingFailure::Abandoned { .. }) => {}
+            Err(lost) => return Err(lost.into()),
+        }
+        Ok(())
     }
 
     /// Reviews a part, or continues the review of an earlier session; if it is not begun, records the reason. `share` is set for one that was begun,
@@ -290,10 +310,11 @@ impl PartContext<'_> {
         let mut journal = self.journal.of(ConversationId::cross_part());
         let (ends, farewells) = (combined.ends.clone(), combined.farewells.clone());
         let findings = combined.builder.accepted_findings();
+        let read = self.names.get().cloned();
         let work = move || {
             let recorded = run.past.names().map(<[SharedName]>::to_vec);
             let shared = recorded.unwrap_or_else(|| {
-                let names = cross_part::shared_names(&run, &units);
+                let names = read.unwrap_or_else(|| cross_part::shared_names(&run, &units));
                 // A stopped reader has not read all of them.
                 if run.cancel.check().is_ok() {
                     journal.record(None, JournalRecord::Names { names: names.clone() });
