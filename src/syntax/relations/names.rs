@@ -1,6 +1,8 @@
 //! Reads definitions and uses from the words of a text. Main function: [`read`].
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 
 use super::imports::read_import;
 use super::lexer::{LexicalFamily, PlacedToken, Token, is_sign, word_at};
@@ -21,45 +23,62 @@ enum BlockKind {
 /// Maximum number of tokens that are searched for the other names of a declaration.
 const FARTHEST: usize = 500;
 
-/// Words after which `(` does not make a call, over all languages here.
-const NO_CALLS: &[&str] = &[
-    "await",
-    "case",
-    "catch",
-    "def",
-    "elif",
-    "else",
-    "except",
-    "fn",
-    "for",
-    "func",
-    "function",
-    "if",
-    "in",
-    "lambda",
-    "match",
-    "not",
-    "of",
-    "or",
-    "and",
-    "return",
-    "super",
-    "switch",
-    "synchronized",
-    "throw",
-    "try",
-    "typeof",
-    "while",
-    "with",
-    "yield",
-    "self",
-    "this",
-    "import",
-];
+/// Checks for a word after which `(` does not make a call, over all languages here.
+fn is_no_call(word: &str) -> bool {
+    matches!(
+        word,
+        "await"
+            | "case"
+            | "catch"
+            | "def"
+            | "elif"
+            | "else"
+            | "except"
+            | "fn"
+            | "for"
+            | "func"
+            | "function"
+            | "if"
+            | "in"
+            | "lambda"
+            | "match"
+            | "not"
+            | "of"
+            | "or"
+            | "and"
+            | "return"
+            | "super"
+            | "switch"
+            | "synchronized"
+            | "throw"
+            | "try"
+            | "typeof"
+            | "while"
+            | "with"
+            | "yield"
+            | "self"
+            | "this"
+            | "import"
+    )
+}
 
-/// Words before the name of a method.
-const MODIFIERS: &[&str] =
-    &["abstract", "async", "declare", "get", "override", "private", "protected", "public", "readonly", "set", "static"];
+/// Checks for a word before the name of a method.
+fn is_modifier(word: &str) -> bool {
+    matches!(
+        word,
+        "abstract"
+            | "async"
+            | "declare"
+            | "get"
+            | "override"
+            | "private"
+            | "protected"
+            | "public"
+            | "readonly"
+            | "set"
+            | "static"
+    )
+}
 
 /// Reads the relations of a text.
 pub(super) fn read(family: LexicalFamily, tokens: &[PlacedToken<'_>]) -> Relations {
@@ -71,7 +90,7 @@ pub(super) fn read(family: LexicalFamily, tokens: &[PlacedToken<'_>]) -> Relatio
         brackets: 0,
         pending: BlockKind::Other,
         margin_word: "",
-        types: HashSet::new(),
+        types: NameSet::default(),
         names: NameLists::default(),
     };
     reader.run();
@@ -96,16 +115,19 @@ fn closing_signs(tokens: &[PlacedToken<'_>]) -> Vec<usize> {
     closing
 }
 
+/// A set of names of a text.
+type NameSet<'a> = HashSet<&'a str, RandomState>;
+
 /// The names found so far.
 #[derive(Default)]
 struct NameLists<'a> {
     imports: Vec<String>,
     imported: HashSet<String>,
     /// Names that imports bring in.
-    modules: HashSet<&'a str>,
+    modules: NameSet<'a>,
     defines: Vec<&'a str>,
-    defined: HashSet<&'a str>,
-    uses: BTreeSet<&'a str>,
+    defined: NameSet<'a>,
+    uses: NameSet<'a>,
 }
 
 impl<'a> NameLists<'a> {
@@ -129,15 +151,14 @@ impl<'a> NameLists<'a> {
         }
     }
 
-    fn into_relations(mut self, types: &HashSet<&str>) -> Relations {
-        self.uses.retain(|name| !types.contains(name));
-        while self.uses.len() > MOST {
-            self.uses.pop_last();
-        }
+    fn into_relations(self, types: &NameSet<'_>) -> Relations {
+        let mut uses: Vec<&str> = self.uses.into_iter().filter(|name| !types.contains(name)).collect();
+        uses.sort_unstable();
+        uses.truncate(MOST);
         Relations {
             imports: self.imports,
             defines: self.defines.into_iter().map(str::to_owned).collect(),
-            uses: self.uses.into_iter().map(str::to_owned).collect(),
+            uses: uses.into_iter().map(str::to_owned).collect(),
         }
     }
 }
@@ -156,7 +177,7 @@ struct NameReader<'t, 'a> {
     /// The last word at the left margin.
     margin_word: &'a str,
     /// Type parameters.
-    types: HashSet<&'a str>,
+    types: NameSet<'a>,
     names: NameLists<'a>,
 }
 
@@ -295,7 +316,7 @@ impl<'a> NameReader<'_, 'a> {
 
     /// Checks whether a word is a call, or the name of a type or a constant.
     fn is_used(&self, at: usize, word: &str) -> bool {
-        if NO_CALLS.contains(&word) {
+        if is_no_call(word) {
             return false;
         }
         let is_path = self.is(at + 1, b':') && self.is(at + 2, b':');
@@ -383,8 +404,7 @@ impl<'a> NameReader<'_, 'a> {
             names.push(end + 1);
             end += 2;
         }
-        let is_typed =
-            names.len() == 1 && self.is(end, b':') && !self.begins_line(end + 1) && !NO_CALLS.contains(&word);
+        let is_typed = names.len() == 1 && self.is(end, b':') && !self.begins_line(end + 1) && !is_no_call(word);
         let is_assigned = self.is(end, b'=') && !self.is(end + 1, b'=');
         if !is_assigned && (!is_typed || matches!(word, "else" | "try" | "finally")) {
             return None;
@@ -453,13 +473,11 @@ impl<'a> NameReader<'_, 'a> {
 
     /// Checks for a method, or a field of a class that holds a function.
     fn is_method(&self, at: usize, word: &str) -> bool {
-        if NO_CALLS.contains(&word) {
+        if is_no_call(word) {
             return false;
         }
         let before = self.word_before(at);
-        let starts = self.begins_line(at)
-            || self.is_before(at, b"{};,*#")
-            || before.is_some_and(|before| MODIFIERS.contains(&before));
+        let starts = self.begins_line(at) || self.is_before(at, b"{};,*#") || before.is_some_and(is_modifier);
         if !starts || self.word_before(at) == Some("new") {
             return false;
         }
@@ -562,8 +580,8 @@ impl<'a> NameReader<'_, 'a> {
         }
         let is_typed = self.is_before(at, b">]")
             || self.word_before(at).is_some_and(|before| {
-                !NO_CALLS.contains(&before)
-                    && !MODIFIERS.contains(&before)
+                !is_no_call(before)
+                    && !is_modifier(before)
                     && !matches!(before, "new" | "final" | "default" | "extends")
             });
         let is_member = matches!(self.block(), BlockKind::Members | BlockKind::Fields) && self.brackets == 0;
