@@ -159,7 +159,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-# Starts a program and tells what it used. A process begins with the memory of the one that starts it, so that must be a small one.
+# Starts a program and tells what it used. The peak of a process (`ru_maxrss`) is at least what the one that starts it has, so that must be small.
 STARTER = """
 import os, sys, time
 begun = time.monotonic()
@@ -173,11 +173,12 @@ print(os.waitstatus_to_exitcode(status), begun, wall, usage.ru_utime + usage.ru_
 def measured(words, folder, env, model):
     """CPU and wall seconds, peak MiB, seconds to the first request, requests, thousand tokens."""
     model.reset()
-    words = [shutil.which(words[0]), *words[1:]]
+    program = shutil.which(words[0], path=env["PATH"]) or sys.exit(f"{words[0]} is not found")
+    words = [program, *words[1:]]
     ran = subprocess.run([sys.executable, "-ISc", STARTER, *words], cwd=folder, env=env, capture_output=True, text=True, errors="replace")
-    code, begun, wall, cpu, peak = map(float, ran.stdout.split() or [ran.returncode, 0, 0, 0, 0])
+    code, begun, wall, cpu, peak = map(float, ran.stdout.split() or [-1, 0, 0, 0, 0])
     if code not in (0, 1, 3):
-        sys.exit(f"{words}: {code}: {ran.stderr[-2000:]}")
+        sys.exit(f"{words}: {code:.0f}: {ran.stderr[-2000:]}")
     # The clock is the same in all processes.
     first = model.first - begun if model.first else None
     return {"cpu": cpu, "wall": wall, "peak": peak / 1024, "first": first, "requests": model.requests, "tokens": model.bytes / 4000}

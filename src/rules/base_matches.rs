@@ -7,11 +7,11 @@ use super::input::RulesInput;
 use super::introduced::{BaseText, HeadMatch};
 use super::scan::{RuleSelection, scan_side};
 use super::target::{RuleMatch, RuleRef, rarest_word, read_text};
-use super::threads::for_each_file;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::place::DiffSide;
 use crate::syntax::ScanFocus;
 use crate::sys::cancel::CancelReason;
+use crate::sys::threads::for_each_file;
 use crate::workspace::WorkspaceError;
 
 /// Maximum number of listed failures to read the base; more are counted.

@@ -8,6 +8,7 @@
 //! `hit-*` and an `ok-*` file. A pack: its file and a line in `PACKS`. A check: a file in `checks/`, a line in
 //! `checks::CHECKS` and a folder of fixtures `fixtures/rules/general/<id>/`.
 
+mod affected;
 mod allow_comments;
 mod base_matches;
 mod bounds;
@@ -34,7 +35,6 @@ mod scanners;
 mod sides;
 mod synthetic_change;
 mod target;
-mod threads;
 
 pub use crate::syntax::TreeCache;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::base_matches::{self, BaseMatches};
 use super::checks::CheckNotes;
-use super::impact;
+use super::impact::{self, FileOutlines};
 use super::input::RulesInput;
 use super::introduced::HeadMatch;
 use super::removed::{self, FileRemovals};
@@ -40,6 +40,8 @@ pub(super) struct FileResults {
     pub(super) stood: OnceLock<BaseMatches>,
     /// Candidates of the rules about removed code.
     pub(super) left: OnceLock<FileRemovals>,
+    /// Definitions on both sides.
+    pub(super) outlines: OnceLock<FileOutlines>,
 }
 
 impl PerFileResults {
@@ -68,7 +70,9 @@ pub(super) fn evaluate_file(
     }
     let left = removed::find_file_removals(input, at)?;
     let left = answers.left.get_or_init(|| left);
-    impact::read_ahead(&input.sides(), &|rule| input.packs.is_off(rule), at)?;
+    if let Some(outlines) = impact::read_outlines(&input.sides(), &|rule| input.packs.is_off(rule), at)? {
+        answers.outlines.get_or_init(|| outlines);
+    }
     let told = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| &hit.hit);
     precompute_proofs(input, file, DiffSide::New, told)?;
     precompute_proofs(input, file, DiffSide::Old, left.hits())

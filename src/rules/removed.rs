@@ -11,12 +11,12 @@ use super::document::ReportedSide;
 use super::input::RulesInput;
 use super::scan::{RuleSelection, scan_side};
 use super::target::{ChangedLineIndex, RuleMatch, RuleRef, fold_into, line_at_head, read_text, word_positions};
-use super::threads::for_each_file;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
 use crate::syntax::CodeScope;
 use crate::sys::cancel::CancelReason;
+use crate::sys::threads::for_each_file;
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// A match on a deleted line.

@@ -14,7 +14,6 @@ use super::recorded_hits::is_fact;
 use super::report::{apply_allow_comments, build_report};
 use super::scan::{RuleSelection, long_line_note, misread_note, scan_side, why_no_rules};
 use super::target::{ChangedLineIndex, RuleMatch, RuleRef, is_markup, line_at_base, read_text};
-use super::threads::for_each_file;
 use crate::domain::change::{FileChange, FileStatus};
 use crate::domain::claim::Claim;
 use crate::domain::event::{Event, ReviewStage};
@@ -25,6 +24,7 @@ use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, FileCoverage};
 use crate::domain::text::FileText;
 use crate::sys::cancel::{Cancel, CancelReason};
+use crate::sys::threads::for_each_file;
 use crate::workspace::WorkspaceError;
 
 /// The claims of the rules, and the coverage.
@@ -101,7 +101,8 @@ pub(super) fn run_with(input: &RulesInput<'_>, alone: &PerFileResults) -> RulesR
             }
         }
     }
-    match impact::claims(&asked.sides(), &|rule| input.packs.is_off(rule)) {
+    let outlines: Vec<_> = (0..total).map(|at| alone.results_of(at)?.outlines.get()).collect();
+    match impact::claims(&asked.sides(), &outlines, &|rule| input.packs.is_off(rule)) {
         Ok((claims, more)) => {
             let confident = |claim: Claim| {
                 let confidence = claim.confidence.filter(|_| input.packs.is_unsure(&claim.origin.name, true));

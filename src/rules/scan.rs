@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::affected::affected_parts;
 use super::checks::{CHECKS, CheckSearch, MOST_MATCHES};
 use super::document::ReportedSide;
 use super::input::RulesInput;
@@ -40,10 +41,12 @@ struct ScanTarget<'a> {
     /// The other side of its file, if that was scanned before.
     beside: Option<&'a OtherVersion<'a>>,
     side: DiffSide,
-    /// The other side of its file, if both are compared, and the part of it that the change affects.
-    other: Option<(&'a FileText, ScanFocus)>,
+    /// The other side of its file, if both are compared.
+    other: Option<&'a FileText>,
     /// The part that the change affects; `None` for all of it.
     affected: Option<&'a ScanFocus>,
+    /// The part of the other side that it affects.
+    other_affected: Option<&'a ScanFocus>,
     packs: &'a Packs,
     wanted: &'a RuleSelection<'a>,
     trees: &'a TreeCache,
@@ -118,7 +121,7 @@ fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
         return Ok(looked);
     }
     let is_large = text.len() > LARGE;
-    let is_beside_large = look.other.as_ref().is_some_and(|(other, _)| other.text().len() > LARGE);
+    let is_beside_large = look.other.is_some_and(|other| other.text().len() > LARGE);
     let _one_at_a_time = (is_large || is_beside_large).then(|| look.trees.begin_large());
     let excerpt = match excerpt_of(look, grammar) {
         Ok(excerpt) => excerpt,
@@ -144,13 +147,14 @@ fn excerpt_of(look: &ScanTarget<'_>, grammar: Grammar) -> Result<Option<Excerpt>
     let watch = ParseLimits::new(look.cancel, PATIENCE);
     let Some(affected) = look.affected else { return Ok(None) };
     let text = look.subject.text.text();
+    let other = look.other.zip(look.other_affected);
     let mut names = look.trees.affected_names(grammar, text, affected);
-    if let Some((other, focus)) = &look.other {
+    if let Some((other, focus)) = other {
         names.extend(look.trees.affected_names(grammar, other.text(), focus));
     }
     let names = WordSet::of(names);
     let query = |focus| ExcerptQuery { focus: Some(focus), words: Some(&names), ..ExcerptQuery::default() };
-    if let Some((head, focus)) = look.other.as_ref().filter(|_| look.side == DiffSide::Old)
+    if let Some((head, focus)) = other.filter(|_| look.side == DiffSide::Old)
         && (unparsable(head).is_some()
             || look.trees.usable_excerpt(grammar, head.text(), query(focus), &watch)?.is_none())
     {
@@ -247,7 +251,7 @@ fn structural(
             None => {}
         }
     }
-    let other = look.other.as_ref().map(|(other, _)| other.text());
+    let other = look.other.map(FileText::text);
     let is_head = look.side == DiffSide::New && look.wanted.on == ReportedSide::Added;
     let part = excerpt.map(|excerpt| excerpt.join(text));
     let mut tree = None;
@@ -342,22 +346,18 @@ pub(super) fn scan_side(
     // Lines common to both sides were parsed at the head.
     let head = other.as_ref().filter(|_| side == DiffSide::Old);
     let beside = head.and_then(|head| OtherVersion::of(file, side, text, head));
-    // In Rust an attribute above an item says that all of it is a test.
-    let is_whole = file.language == Some("rust")
-        && (names_test(file, side, text) || other.as_ref().is_some_and(|other| names_test(file, opposite, other)));
-    let is_partial = has_both && !is_whole && !input.packs.reports_all_lines();
-    let affected = is_partial.then(|| ScanFocus::of(file, side));
+    let parts = match other.as_deref() {
+        Some(other) => {
+            affected_parts(input.trees, file, if side == DiffSide::Old { (text, other) } else { (other, text) })
+        }
+        None => Some([DiffSide::Old, DiffSide::New].map(|side| ScanFocus::of(file, side))),
+    };
+    let parts = parts.as_ref().filter(|_| has_both && !input.packs.reports_all_lines());
+    let (own, opposite) = if side == DiffSide::Old { (0, 1) } else { (1, 0) };
+    let [affected, other_affected] = [own, opposite].map(|at| parts.map(|parts| &parts[at]));
     let (packs, trees, cancel) = (input.packs, input.trees, input.cancel);
-    let (beside, affected) = (beside.as_ref(), affected.as_ref());
-    let other = other.as_deref().map(|other| (other, ScanFocus::of(file, opposite)));
-    scan(&ScanTarget { subject, language, beside, side, other, affected, packs, wanted, trees, cancel })
-}
-
-/// Checks whether a changed line of a side, whose text this is, has the word `test` in what may be an attribute.
-fn names_test(file: &FileChange, side: DiffSide, text: &FileText) -> bool {
-    let mut spans = file.runs().filter_map(|run| if side == DiffSide::Old { run.old } else { run.new }.range());
-    let may_be_one = |line: &str| line.contains("test") && (line.contains('#') || line.contains("cfg"));
-    spans.any(|lines| text.lines(lines).any(|(_, line)| may_be_one(line)))
+    let (beside, other) = (beside.as_ref(), other.as_deref());
+    scan(&ScanTarget { subject, language, beside, side, other, affected, other_affected, packs, wanted, trees, cancel })
 }
 
 /// Returns the functions and types of a text; none if it cannot be parsed.

@@ -96,6 +96,19 @@ impl DividedText {
         Some(Self { grammar, lines, blocks })
     }
 
+    /// Returns the lines of the innermost block that has a line; that line itself if none has it.
+    pub(super) fn lines_around(&self, line: usize) -> Span<usize> {
+        let (mut blocks, mut found) = (&self.blocks, line..line + 1);
+        while let Some(block) = blocks.iter().find(|block| block.lines.contains(&line)) {
+            found = block.lines.clone();
+            match &block.content {
+                BlockContent::Container { members, .. } => blocks = members,
+                BlockContent::Code | BlockContent::Function { .. } => break,
+            }
+        }
+        found
+    }
+
     /// Returns the bytes of lines.
     pub(super) fn bytes_of(&self, lines: &Span<usize>) -> Span<usize> {
         bytes_of(&self.lines, lines)

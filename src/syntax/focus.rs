@@ -31,6 +31,22 @@ impl ScanFocus {
         Self { spans, skips_scopes: side == DiffSide::New }
     }
 
+    /// Adds lines that the change affects as well, each from a first to a last one.
+    #[must_use]
+    pub fn with(self, lines: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let mut spans = self.spans;
+        spans.extend(lines.into_iter().map(|(first, last)| (2 * u64::from(first), 2 * u64::from(last))));
+        spans.sort_unstable();
+        let mut joined: Vec<(u64, u64)> = Vec::with_capacity(spans.len());
+        for (first, last) in spans {
+            match joined.last_mut().filter(|before| first <= before.1) {
+                Some(before) => before.1 = before.1.max(last),
+                None => joined.push((first, last)),
+            }
+        }
+        Self { spans: joined, ..self }
+    }
+
     /// Checks whether a line from `first` to `last` changed, or the change is between two of them.
     pub fn affects(&self, first: u32, last: u32) -> bool {
         self.is_within(2 * u64::from(first), 2 * u64::from(last))
@@ -84,5 +100,19 @@ mod tests {
         // Lines 1 and 4 of the base are neighbors at the head.
         assert!(new.affects(1, 2) && !new.affects(2, 4));
         assert!(old.affects(6, 7) && !old.affects(4, 6) && !old.affects(7, 9));
+    }
+
+    #[test]
+    fn lines_that_are_added_join_those_that_are_there() {
+        let span = |start, count| HunkSpan { start, count };
+        let runs = vec![ChangeRun { old: span(2, 2), new: span(1, 0) }, ChangeRun { old: span(6, 0), new: span(5, 3) }];
+        let path = RepoPath::parse("a.rs").unwrap();
+        let file = FileChange { hunks: vec![Hunk { runs, ..Hunk::default() }], ..FileChange::modified(path) };
+        let affected = |more: &[(u32, u32)]| {
+            let focus = ScanFocus::of(&file, DiffSide::New).with(more.iter().copied());
+            (1..=14).filter(|line| focus.affects(*line, *line)).collect::<Vec<_>>()
+        };
+        assert_eq!(affected(&[]), [5, 6, 7]);
+        assert_eq!(affected(&[(1, 2), (4, 6), (6, 6), (7, 9), (12, 12)]), [1, 2, 4, 5, 6, 7, 8, 9, 12]);
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::excerpt::ExcerptQuery;
+use super::excerpt::{Excerpt, ExcerptQuery};
 use super::grammar::{Grammar, ParseLimits};
 use super::symbols::{self, Symbols};
 use super::tree::SyntaxTree;
@@ -73,24 +73,45 @@ pub fn symbols(
     }
     let is_outline = depth == SymbolDepth::Outline;
     let excerpt = query.and_then(|query| trees.excerpt(grammar, text, ExcerptQuery { is_outline, ..query }));
-    let read = || {
-        let watch = ParseLimits::new(cancel, QUESTION);
-        let tree = trees.parse_affected(grammar, text, excerpt.as_ref(), None, &watch).ok()?;
-        symbols::extract(&tree, text, is_outline, &watch).map(Arc::new)
-    };
-    trees.symbols(
-        (grammar, text),
-        excerpt.as_ref(),
-        |said| if is_outline { &mut said.outline } else { &mut said.symbols },
-        read,
-    )
+    symbols_of((grammar, text), excerpt.as_ref(), is_outline, trees, cancel)
 }
 
-/// Checks whether the code of two texts that the queries name has the same outline, without parsing; `false` if it may have another one.
-pub fn has_same_outline(language: &str, texts: [(&str, ExcerptQuery<'_>); 2], trees: &TreeCache) -> bool {
-    let [one, other] = texts.map(|(text, _)| Grammar::of_text(language, text));
-    let texts = texts.map(|(text, query)| (text, ExcerptQuery { is_outline: true, ..query }));
-    one == other && one.is_some_and(|grammar| trees.has_same_excerpt(grammar, texts))
+/// Returns the symbols of an excerpt of a text, or of the text if there is none or it has a syntax error.
+fn symbols_of(
+    (grammar, text): (Grammar, &str),
+    excerpt: Option<&Excerpt>,
+    is_outline: bool,
+    trees: &TreeCache,
+    cancel: &Cancel,
+) -> Option<Arc<Symbols>> {
+    let read = || {
+        let watch = ParseLimits::new(cancel, QUESTION);
+        let tree = trees.parse_affected(grammar, text, excerpt, None, &watch).ok()?;
+        symbols::extract(&tree, text, is_outline, &watch).map(Arc::new)
+    };
+    trees.symbols((grammar, text), excerpt, |said| if is_outline { &mut said.outline } else { &mut said.symbols }, read)
+}
+
+/// Returns the outlines of the code that the queries name in two texts, without the blocks that are equal in both: both are empty if nothing
+/// differs. `None` if the blocks of a text are not known, or it cannot be parsed.
+pub fn different_outlines(
+    language: &str,
+    texts: [(&str, ExcerptQuery<'_>); 2],
+    trees: &TreeCache,
+    cancel: &Cancel,
+) -> Option<[Arc<Symbols>; 2]> {
+    let grammar = Grammar::of_text(language, texts[0].0)?;
+    let is_read = |text: &str| Grammar::of_text(language, text) == Some(grammar) && text.len() <= LARGEST;
+    if !texts.iter().all(|(text, _)| is_read(text)) || !symbols::are_known(grammar) {
+        return None;
+    }
+    let queries = texts.map(|(text, query)| (text, ExcerptQuery { is_outline: true, ..query }));
+    let [old, new] = trees.different_excerpts(grammar, queries)?;
+    let read = |text: &str, excerpt: &Excerpt| {
+        let is_empty = excerpt.is_empty();
+        if is_empty { Some(Arc::default()) } else { symbols_of((grammar, text), Some(excerpt), true, trees, cancel) }
+    };
+    Some([read(texts[0].0, &old)?, read(texts[1].0, &new)?])
 }
 
 /// Returns the name of the innermost function or type around `line` (1-indexed); `None` at the top level of a file, or without a grammar.

@@ -1,10 +1,12 @@
 //! A cache of parsed texts, so that a text with several queries is parsed once. Main type: [`TreeCache`].
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
+
+use foldhash::quality::RandomState;
 
 use super::blocks::DividedText;
 use super::excerpt::{Excerpt, ExcerptQuery};
@@ -14,12 +16,12 @@ use super::other_version::OtherVersion;
 use super::probe::ParserProbe;
 use super::symbols::Symbols;
 use super::tree::SyntaxTree;
+use crate::domain::place::LineRange;
+use crate::sys::threads::thread_count;
 
 /// Maximum bytes of text whose trees are cached at a time; a tree takes some forty times as much memory as its text. The cached trees of
 /// a large change should fit into the processor's cache.
 const MOST: usize = 192 << 10;
-/// Maximum number of larger trees in the cache: both sides of a file, for as many threads as examine files.
-const FEWEST: usize = 8;
 /// Number of texts whose division is cached: both sides of a file, for as many threads as examine files.
 const MOST_DIVISIONS: usize = 8;
 /// Bytes of text above which only the last two trees are cached.
@@ -165,18 +167,37 @@ impl TreeCache {
         })
     }
 
+    /// Returns the first and the last line of the innermost block around each of some lines; `None` if the blocks are not known.
+    pub fn blocks_around(&self, grammar: Grammar, text: &str, lines: &[LineRange]) -> Option<Vec<(u32, u32)>> {
+        let divided = self.divide(grammar, text)?;
+        let mut blocks = Vec::new();
+        for lines in lines {
+            let mut line = lines.start();
+            while line <= lines.end() {
+                let block = divided.lines_around(usize::try_from(line).ok()?.checked_sub(1)?);
+                let (first, last) = (u32::try_from(block.start + 1).ok()?, u32::try_from(block.end).ok()?);
+                blocks.push((first, last));
+                line = last.max(line).saturating_add(1);
+            }
+        }
+        Some(blocks)
+    }
+
     /// Returns the part of a text that is examined; `None` if that is nearly all of it, or the text cannot be divided.
     pub fn excerpt(&self, grammar: Grammar, text: &str, query: ExcerptQuery<'_>) -> Option<Excerpt> {
         Excerpt::of(&*self.divide(grammar, text)?, text, query)
     }
 
-    /// Checks whether two texts say the same of the code that is examined.
-    pub fn has_same_excerpt(&self, grammar: Grammar, texts: [(&str, ExcerptQuery<'_>); 2]) -> bool {
-        let [one, other] = texts.map(|(text, query)| {
-            let divided = self.divide(grammar, text)?;
-            Some(Excerpt::select(&divided, text, query).join(text))
-        });
-        one.is_some() && one == other
+    /// Returns the parts of two texts that are examined and differ; `None` if they cannot be divided. Both are empty if nothing differs.
+    pub(super) fn different_excerpts(
+        &self,
+        grammar: Grammar,
+        texts: [(&str, ExcerptQuery<'_>); 2],
+    ) -> Option<[Excerpt; 2]> {
+        let [old, new] = texts.map(|(text, _)| self.divide(grammar, text));
+        let both = [&*old?, &*new?];
+        let [(old, one), (new, other)] = texts;
+        Some(Excerpt::select_different([(both[0], old, one), (both[1], new, other)]))
     }
 
     /// Returns the names of what the affected code of a text defines. Other code that has them may mean something else now.
@@ -325,7 +346,8 @@ impl TreeCacheState {
         }
         let mut left = Vec::new();
         let is_over = |kept: &Self| {
-            let few = if kept.bytes > MOST_OF_FEW { 2 } else { FEWEST };
+            // Both sides of the file that each thread examines.
+            let few = if kept.bytes > MOST_OF_FEW { 2 } else { 2 * thread_count() };
             kept.bytes > MOST && kept.order.len() > few
         };
         while is_over(self) {

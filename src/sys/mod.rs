@@ -28,4 +28,5 @@ pub mod repo;
 pub mod repo_error;
 pub mod repository_layout;
 pub mod temporary;
+pub mod threads;
 pub mod tree;

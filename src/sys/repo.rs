@@ -473,10 +473,16 @@ pub struct PooledRepo<'a> {
 }
 
 impl RepoPool {
-    /// A pool for the repository that `first` is of. That handle is closed, and with it what libgit2 mapped of the packs: files are read
-    /// without it.
+    /// A pool that begins with `first`.
     pub fn new(first: Repo) -> Self {
-        Self { git_dir: first.git_dir().into(), loose: first.loose, packs: first.packs, idle: Arc::default() }
+        let (loose, packs) = (first.loose.clone(), first.packs.clone());
+        Self { git_dir: first.git_dir().into(), loose, packs, idle: Arc::new(Mutex::new(vec![first])) }
+    }
+
+    /// A pool for the repository of a handle that was used much. It is closed, and with it what libgit2 mapped of the packs: files are read
+    /// without that.
+    pub fn after(used: Repo) -> Self {
+        Self { git_dir: used.git_dir().into(), loose: used.loose, packs: used.packs, idle: Arc::default() }
     }
 
     /// Takes an idle handle, or opens another.

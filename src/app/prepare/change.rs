@@ -217,7 +217,7 @@ fn collect_range(
     }
     notes.extend(note_prompt_injection(&change));
     notes.extend(dismissals::report_removed(&dismissals, &repo, range, &cancel)?);
-    let pool = RepoPool::new(repo);
+    let pool = RepoPool::after(repo);
     let new = workspace::open(Some(&pool), range.new_at, DiffSide::New, &[], options.filter.clone())?;
     let old = workspace::open(Some(&pool), range.old_at, DiffSide::Old, &[], options.filter)?;
     let (change, settings_at, diffs) = (Arc::new(change), range.settings_at, DiffOrigin::Repository(pool));

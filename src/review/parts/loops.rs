@@ -189,10 +189,10 @@ impl PartContext<'_> {
         }
         let (run, units) = (Arc::clone(self.run), self.opener.parts().to_vec());
         let work = move || cross_part::shared_names(&run, &units);
-        match blocking::run("the names that the parts share", &self.run.cancel, work).await {
-            Ok(names) => drop(self.names.set(names)),
-            Err(BlockingFailure::Abandoned { .. }) => {}
-            Err(lost) => return Err(lost.into()),
+        let names = blocking::run("the names that the parts share", &self.run.cancel, work).await;
+        // A stopped reader has not read all of them; the pass itself reads them then, and tells what went wrong.
+        if let (Ok(names), true) = (names, self.run.cancel.check().is_ok()) {
+            let _ = self.names.set(names);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! It is decided once, before the first request, and recorded: everything after it depends on it and on the change alone.
 
 use std::collections::{BTreeMap, HashMap};
-use std::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::division::{PlanMaterial, divide};
 use super::links::find_links;
@@ -16,6 +16,7 @@ use crate::review::journal::{JournalRecord, JournalReplay};
 use crate::review::run::{ModelRun, ProjectContext};
 use crate::syntax::{Relations, has_relations, relations};
 use crate::sys::cancel::Cancel;
+use crate::sys::threads::for_each_file;
 use crate::workspace::Workspace;
 
 /// A change that fits into this share of the first request's space besides the tools, in percent, is shown as a whole: omitted parts must be fetched,
@@ -35,8 +36,6 @@ const LEAST_DIFFS: u64 = 7 * 1_000;
 const LEAST_UNITS: usize = 2;
 /// Maximum number of files, the riskiest, whose relations are read; the others are grouped by folder.
 const MOST_RELATED: usize = 3_000;
-/// Maximum number of threads that read files.
-const READERS: usize = 4;
 
 /// Division of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -223,16 +222,12 @@ pub(in crate::review) fn read_relations(
     files: &[usize],
     of: impl Fn(usize) -> Option<Relations> + Sync,
 ) -> HashMap<usize, Relations> {
-    let readers = thread::available_parallelism().map_or(1, usize::from).min(READERS);
-    let share = files.len().div_ceil(readers).max(1);
-    thread::scope(|scope| {
-        let read = |files: &[usize]| -> Vec<(usize, Relations)> {
-            files.iter().filter_map(|at| Some((*at, of(*at)?))).collect()
-        };
-        let readers: Vec<_> = files.chunks(share).map(|files| scope.spawn(move || read(files))).collect();
-        // A thread that panics returns nothing: its files are grouped by folder.
-        readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
-    })
+    let read = for_each_file(files.len(), |number| {
+        let at = *files.get(number)?;
+        // A file that cannot be read because of a defect is grouped by its folder.
+        Some((at, catch_unwind(AssertUnwindSafe(|| of(at))).ok()??))
+    });
+    read.into_iter().flatten().flatten().collect()
 }
 
 /// Returns the relations of a changed file: for a deleted one, those it had.

@@ -10,6 +10,7 @@ use super::context::ImpactContext;
 use super::family::LanguageFamily;
 use super::resolve::{self, ResolvedUse};
 use super::search::ChangedNames;
+use super::text_check::may_call;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
@@ -31,13 +32,14 @@ pub(super) fn find(ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Resu
     for altered in &names.changed()?.altered {
         ground.sides.cancel.check()?;
         let home = &altered.home;
-        if !is_only_one(ground, names, altered)? {
-            continue;
-        }
         let behind = outdated_calls(ground, names, altered)?;
         let Some(count) = behind.values().flatten().find_map(|found| wrong_argument_count(altered, found)) else {
             continue;
         };
+        // Of the files that have the name, only those that may call it wrongly were parsed so far.
+        if !is_only_one(ground, names, altered)? {
+            continue;
+        }
         let note = format!("It still gives {}.", arguments(count));
         let firsts = behind.iter().filter_map(|(path, found)| Some((path, found.first()?)));
         let elsewhere = firsts.map(|(path, found)| AffectedPlace {
@@ -194,8 +196,13 @@ fn outdated_calls(
     let home: &DefinitionSite = &altered.home;
     let of_object = altered.after.iter().any(|taken| taken.of_object);
     let (words, mut behind) = (home.words(), BTreeMap::new());
+    let may_be_outdated = |text: &str| may_call(text, home.searched_name(), &|count| altered.rejects(count));
     for path in &names.user_files(home)?.unwrap_or_default() {
-        let Some(symbols) = ground.symbols(path, &words)? else { continue };
+        if !ground.read(DiffSide::New, path)?.is_some_and(|text| may_be_outdated(text.text())) {
+            continue;
+        }
+        // If one of them is unknown, so is whether a use can only mean this function.
+        let Some(symbols) = ground.symbols(path, &words)? else { return Ok(BTreeMap::new()) };
         let mut found = resolve::resolve_uses(ground, path, &symbols, home)?;
         found.retain(|one| wrong_argument_count(altered, one).is_some());
         // In a call through the type's path, the object is one of the arguments.

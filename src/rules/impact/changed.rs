@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, is_markup, is_test_path, read_text, word_positions};
-use super::super::threads::for_each_file;
 use super::context::{ImpactContext, not_parsed};
 use super::family::LanguageFamily;
 use super::words::FollowedWords;
@@ -16,9 +15,10 @@ use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
 use crate::syntax::{
     DefinitionKind, ExcerptQuery, Parameters, ScanFocus, SymbolDefinition, SymbolDepth, Symbols, WordSet,
-    has_same_outline, symbols,
+    different_outlines, symbols,
 };
 use crate::sys::cancel::CancelReason;
+use crate::sys::threads::for_each_file;
 
 /// Minimum length of a name; shorter ones are ambiguous.
 const SHORTEST: usize = 4;
@@ -136,19 +136,23 @@ impl ChangedSignature {
 }
 
 impl DefinitionChanges {
-    pub(super) fn of(ground: &ImpactContext<'_>) -> Result<Self, CancelReason> {
+    /// Compares the outlines of the files of the change; `known` are those that were read before, by index.
+    pub(super) fn of(ground: &ImpactContext<'_>, known: &[Option<&FileOutlines>]) -> Result<Self, CancelReason> {
         let mut changed = Self::default();
         let mut there: HashSet<(LanguageFamily, String)> = HashSet::new();
         let sides = ground.sides;
         let files = &sides.change.files;
         let family =
             |at: usize| files.get(at).filter(|_| sides.asks(at)).and_then(|file| LanguageFamily::of(&file.path));
-        let outlines = for_each_file(files.len(), |at| Some(changed_definitions(&sides, at, family(at)?)));
+        let known = |at: usize| known.get(at).copied().flatten();
+        let read = |at: usize| Some(changed_definitions(&sides, at, family(at).filter(|_| known(at).is_none())?));
+        let outlines = for_each_file(files.len(), read);
         for ((at, file), outlines) in files.iter().enumerate().zip(outlines) {
             sides.cancel.check()?;
-            let (Some(family), Some(Some(outlines))) = (family(at), outlines) else { continue };
+            let Some(family) = family(at) else { continue };
             changed.modules.extend(module(ground, at, file, family)?);
-            let (old, new) = match outlines? {
+            let read = outlines.flatten().transpose()?;
+            let (old, new) = match known(at).or(read.as_ref()).unwrap_or(&FileOutlines::Unparsed) {
                 FileOutlines::Changed { old, new } => (old, new),
                 FileOutlines::Unchanged => continue,
                 FileOutlines::Unparsed => {
@@ -157,10 +161,10 @@ impl DefinitionChanges {
                 }
             };
             // An outline omits names inside functions; such a name is not the new place of a public definition.
-            if let Some(new) = &new {
+            if let Some(new) = new {
                 there.extend(top_level_names(family, new));
             }
-            changed.compare(&FileVersions { at, file, family, old: &old, new: new.as_ref() });
+            changed.compare(&FileVersions { at, file, family, old, new: new.as_ref() });
         }
         there.extend(changed.moved_elsewhere(ground)?);
         // A definition that is in another file of the change now was moved.
@@ -223,14 +227,25 @@ impl DefinitionChanges {
     }
 
     fn compare(&mut self, both: &FileVersions<'_>) {
-        self.find_gone(both);
+        self.find_gone(both, false);
+        self.find_changed(both);
+    }
+
+    /// Compares the parts of two outlines that differ. Beyond what changed, that finds functions of which others of the same name are left.
+    fn compare_parts(&mut self, both: &FileVersions<'_>) {
+        self.find_gone(both, true);
+        self.find_changed(both);
+    }
+
+    fn find_changed(&mut self, both: &FileVersions<'_>) {
         if let Some(new) = both.new {
             self.find_altered(both, new);
             self.find_grown(both, new);
         }
     }
 
-    fn find_gone(&mut self, both: &FileVersions<'_>) {
+    /// Finds removed definitions. Of parts of outlines, these include functions of which another of the same name may stay, and constructors.
+    fn find_gone(&mut self, both: &FileVersions<'_>, is_of_parts: bool) {
         let touched = ChangedLineIndex::of(both.file, DiffSide::Old);
         for definition in &both.old.definitions {
             let kind = match definition.kind {
@@ -242,13 +257,18 @@ impl DefinitionChanges {
                 || definition.nested
                 || definition.conditional
                 || definition.name.len() < SHORTEST;
-            let stays = both.new.is_some_and(|new| exports(new, &definition.name, owner));
+            let stays = both.new.is_some_and(|new| {
+                let is_function = is_of_parts && kind == DefinitionKind::Function;
+                let stands = |one: &SymbolDefinition| one.name == definition.name && new.owner(one) == owner;
+                let mut functions = new.definitions.iter().filter(|one| one.kind == DefinitionKind::Function);
+                if is_function { functions.any(stands) } else { exports(new, &definition.name, owner) }
+            });
             if unclear || stays {
                 continue;
             }
             let home = both.home(DiffSide::Old, definition, owner, kind);
             // A type without a declared constructor has the default one.
-            let home = home.filter(|home| !home.is_constructor());
+            let home = home.filter(|home| is_of_parts || !home.is_constructor());
             if let Some(home) = home.filter(|home| touched.first_in(home.lines).is_some_and(|(_, stands)| stands)) {
                 self.gone.push(RemovedDefinition { home });
             }
@@ -313,7 +333,7 @@ fn is_analyzed(file: &FileChange) -> bool {
 }
 
 /// Definitions of a changed file.
-pub(super) enum FileOutlines {
+pub(in crate::rules) enum FileOutlines {
     /// No change that counts: new, a test, or with the definitions of its base.
     Unchanged,
     /// Not known: a side of it could not be parsed.
@@ -340,9 +360,6 @@ pub(super) fn changed_definitions(
     };
     let Some(before) = text_of(DiffSide::Old)? else { return Ok(FileOutlines::Unchanged) };
     let after = if file.status == FileStatus::Deleted { None } else { text_of(DiffSide::New)? };
-    if after.as_ref().is_some_and(|after| leaves_outline(sides, file, &before, after)) {
-        return Ok(FileOutlines::Unchanged);
-    }
     let read = |side: DiffSide, text: &FileText, words: Option<&WordSet>, depth: SymbolDepth| {
         let focus = ScanFocus::of(file, side);
         let query = ExcerptQuery { focus: Some(&focus), words, ..ExcerptQuery::default() };
@@ -354,8 +371,15 @@ pub(super) fn changed_definitions(
         let both = old.and_then(|old| Some((old, new.map_or(Some(None), |new| new.map(Some))?)));
         sides.cancel.check().map(|()| both)
     };
-    let Some((old, new)) = both(None)? else { return Ok(FileOutlines::Unparsed) };
-    let rough = FileVersions { at, file, family, old: &old, new: new.as_ref() }.compare();
+    let parts = after.as_ref().and_then(|after| read_different(sides, file, &before, after));
+    sides.cancel.check()?;
+    let parts = parts.map(|[old, new]| (old, Some(new)));
+    let Some((old, new)) = (if parts.is_some() { parts } else { both(None)? }) else {
+        return Ok(FileOutlines::Unparsed);
+    };
+    let versions = FileVersions { at, file, family, old: &old, new: new.as_ref() };
+    let mut rough = DefinitionChanges::default();
+    rough.compare_parts(&versions);
     if rough.gone.is_empty() && rough.altered.is_empty() && rough.grown.is_empty() {
         return Ok(FileOutlines::Unchanged);
     }
@@ -369,14 +393,19 @@ pub(super) fn changed_definitions(
     Ok(FileOutlines::Changed { old, new })
 }
 
-/// Checks without parsing that the affected code defines the same on both sides: the heads of its functions, and all of its other code, are the
-/// same text.
-fn leaves_outline(sides: &BothSides<'_>, file: &FileChange, before: &FileText, after: &FileText) -> bool {
+/// Returns what the affected code defines on each side, without what is equal on both: code that was only moved, and what functions do. The
+/// definitions that changed are among them. `None` if that is not known.
+fn read_different(
+    sides: &BothSides<'_>,
+    file: &FileChange,
+    before: &FileText,
+    after: &FileText,
+) -> Option<[Arc<Symbols>; 2]> {
     let [old, new] = [DiffSide::Old, DiffSide::New].map(|side| ScanFocus::of(file, side));
     let query = |focus| ExcerptQuery { focus: Some(focus), ..ExcerptQuery::default() };
     let [was, is] = [DiffSide::Old, DiffSide::New].map(|side| language::from_path(file.path_at(side)));
     let texts = [(before.text(), query(&old)), (after.text(), query(&new))];
-    was == is && is.is_some_and(|language| has_same_outline(language, texts, sides.trees))
+    different_outlines(is.filter(|_| was == is)?, texts, sides.trees, sides.cancel)
 }
 
 fn read_symbols(
@@ -509,4 +538,22 @@ fn functions(symbols: &Symbols) -> BTreeMap<(Option<&str>, &str), Vec<&SymbolDef
         found.entry((symbols.owner(definition), &definition.name)).or_default().push(definition);
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::synthetic_change::SyntheticChange;
+
+    #[test]
+    fn a_constructor_of_which_another_is_left_has_changed() {
+        let class = |lost: &str| {
+            format!("package app;\n\nclass Shelf {{\n    public Shelf() {{\n{lost}        b();\n    }}\n}}\n")
+        };
+        let lost = "        a();\n    }\n\n    public Shelf(int size) {\n";
+        let user = "package app;\n\nclass B {\n    Object c() {\n        return new Shelf(1);\n    }\n}\n";
+        let change = SyntheticChange::default().was("Shelf.java", &class(lost)).now("Shelf.java", &class(""));
+        let report = change.was("B.java", user).now("B.java", user).review();
+        let names: Vec<&str> = report.claims.iter().map(|claim| claim.origin.name.as_str()).collect();
+        assert_eq!(names, ["impact/callers-not-updated"], "{:?}", report.claims);
+    }
 }

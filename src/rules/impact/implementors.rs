@@ -8,6 +8,7 @@ use super::context::ImpactContext;
 use super::family::LanguageFamily;
 use super::resolve;
 use super::search::ChangedNames;
+use super::text_check::may_implement;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
@@ -59,17 +60,18 @@ fn types_without_member(
     let mut same_name = 0;
     let words = home.words_of_types(member);
     for path in files {
+        if !ground.read(DiffSide::New, path)?.is_some_and(|text| may_implement(text.text(), &home.name)) {
+            continue;
+        }
         let Some(symbols) = ground.symbols(path, &words)? else { return Ok(Vec::new()) };
-        let defines = |one: &&SymbolDefinition| {
-            one.name == home.name && one.kind != DefinitionKind::Implementation && !one.nested
-        };
+        let defines = |one: &&SymbolDefinition| one.name == home.name && is_named(one) && !one.nested;
         same_name += symbols.definitions.iter().filter(defines).count();
         if !means(ground, path, &symbols, home)? {
             continue;
         }
         for (at, one) in symbols.definitions.iter().enumerate() {
             let implements =
-                one.bases.contains(&home.name) && !one.open && !one.conditional && may_implement(home.family, one);
+                one.bases.contains(&home.name) && !one.open && !one.conditional && can_implement(home.family, one);
             let has = symbols.members(at).any(|has| has.name == member)
                 || symbols.others.contains(member) && home.family == LanguageFamily::Script;
             if implements
@@ -85,7 +87,16 @@ fn types_without_member(
     Ok(if same_name == 1 || home.family == LanguageFamily::Java { found } else { Vec::new() })
 }
 
-fn may_implement(family: LanguageFamily, one: &SymbolDefinition) -> bool {
+/// Checks whether a definition may be meant by the name of an interface.
+fn is_named(one: &SymbolDefinition) -> bool {
+    match one.kind {
+        DefinitionKind::Implementation | DefinitionKind::Variant | DefinitionKind::Field => false,
+        DefinitionKind::Function => one.owner.is_none(),
+        _ => true,
+    }
+}
+
+fn can_implement(family: LanguageFamily, one: &SymbolDefinition) -> bool {
     match family {
         LanguageFamily::Rust => one.kind == DefinitionKind::Implementation,
         // An abstract class may leave it to others.

@@ -15,6 +15,7 @@ mod mentioned;
 mod removed;
 mod resolve;
 mod search;
+mod text_check;
 mod translated;
 mod words;
 
@@ -23,6 +24,7 @@ use super::sides::BothSides;
 use crate::domain::claim::Claim;
 use crate::domain::place::WorkspaceAt;
 use crate::sys::cancel::CancelReason;
+pub(super) use changed::FileOutlines;
 use changed::changed_definitions;
 use claims::RemoteEffect;
 use context::ImpactContext;
@@ -54,21 +56,23 @@ pub(super) fn infos() -> impl Iterator<Item = &'static CheckInfo> {
 /// Maximum number of claims of one rule.
 const MOST_ALIKE: usize = 20;
 
-/// Reads what one file of the change defines while its trees are in memory.
-pub(super) fn read_ahead(sides: &BothSides<'_>, is_off: &dyn Fn(&str) -> bool, at: usize) -> Result<(), CancelReason> {
+/// Reads what one file of the change defines while its trees are in memory; `None` if nobody asks for it.
+pub(super) fn read_outlines(
+    sides: &BothSides<'_>,
+    is_off: &dyn Fn(&str) -> bool,
+    at: usize,
+) -> Result<Option<FileOutlines>, CancelReason> {
     let is_asked =
         sides.change.new_at != WorkspaceAt::PatchOnly && IMPACTS.iter().any(|impact| !is_off(impact.info.name));
-    if let Some(file) = sides.change.files.get(at).filter(|_| is_asked)
-        && let Some(family) = LanguageFamily::of(&file.path)
-    {
-        changed_definitions(sides, at, family)?;
-    }
-    Ok(())
+    let family = sides.change.files.get(at).filter(|_| is_asked).and_then(|file| LanguageFamily::of(&file.path));
+    family.map(|family| changed_definitions(sides, at, family)).transpose()
 }
 
-/// Returns the claims about places that the change does not touch, and notes on what was not examined, one sentence each.
-pub(super) fn claims(
-    sides: &BothSides<'_>,
+/// Returns the claims about places that the change does not touch, and notes on what was not examined, one sentence each. `outlines` are those
+/// of the files of the change that were read before, by index.
+pub(super) fn claims<'a>(
+    sides: &BothSides<'a>,
+    outlines: &'a [Option<&'a FileOutlines>],
     is_off: &dyn Fn(&str) -> bool,
 ) -> Result<(Vec<Claim>, Vec<String>), CancelReason> {
     // A patch shows parts of its files only; a missing definition may exist.
@@ -76,7 +80,7 @@ pub(super) fn claims(
         return Ok((Vec::new(), Vec::new()));
     }
     let ground = ImpactContext::new(*sides);
-    let names = ChangedNames::new(&ground);
+    let names = ChangedNames::new(&ground, outlines);
     let mut claims = Vec::new();
     for impact in IMPACTS.iter().filter(|impact| !is_off(impact.info.name)) {
         let info = impact.info.to_rule_info();

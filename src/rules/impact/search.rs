@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::super::target::word_positions;
-use super::changed::{DefinitionChanges, DefinitionSite, Visibility};
+use super::changed::{DefinitionChanges, DefinitionSite, FileOutlines, Visibility};
 use super::context::ImpactContext;
 use super::family::LanguageFamily;
 use crate::domain::filter::PathFilter;
@@ -30,13 +30,15 @@ const MOST_LISTED: usize = 5;
 /// The definitions that the change changes, and where they may be named; each computed on first use.
 pub(super) struct ChangedNames<'a> {
     ground: &'a ImpactContext<'a>,
+    /// Outlines of the files of the change that were read before, by index.
+    outlines: &'a [Option<&'a FileOutlines>],
     changed: OnceCell<DefinitionChanges>,
     hits: OnceCell<NameHits>,
 }
 
 impl<'a> ChangedNames<'a> {
-    pub(super) fn new(ground: &'a ImpactContext<'a>) -> Self {
-        Self { ground, changed: OnceCell::new(), hits: OnceCell::new() }
+    pub(super) fn new(ground: &'a ImpactContext<'a>, outlines: &'a [Option<&'a FileOutlines>]) -> Self {
+        Self { ground, outlines, changed: OnceCell::new(), hits: OnceCell::new() }
     }
 
     /// Returns the changes to definitions.
@@ -44,7 +46,7 @@ impl<'a> ChangedNames<'a> {
         if let Some(changed) = self.changed.get() {
             return Ok(changed);
         }
-        let changed = DefinitionChanges::of(self.ground)?;
+        let changed = DefinitionChanges::of(self.ground, self.outlines)?;
         Ok(self.changed.get_or_init(|| changed))
     }
 

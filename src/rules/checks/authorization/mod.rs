@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, RuleMatch, is_markup, is_test_path, read_text};
-use super::super::threads::for_each_file;
 use super::{CheckInfo, CheckNotes};
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, HunkSpan};
 use crate::domain::finding::{Category, Severity};
@@ -22,6 +21,7 @@ use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::{FileText, LazyPattern};
 use crate::syntax::{Grammar, OtherVersion, ParseFailure, ParseLimits, TreeCache};
 use crate::sys::cancel::CancelReason;
+use crate::sys::threads::for_each_file;
 use crate::workspace::Workspace;
 use code::FunctionCode;
 use pair::{ChangedText, FunctionPair, LostCheck};
