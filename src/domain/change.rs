@@ -202,6 +202,16 @@ pub struct ChangeRun {
     pub new: HunkSpan,
 }
 
+impl ChangeRun {
+    /// Its lines on a side.
+    pub fn on(self, side: DiffSide) -> HunkSpan {
+        match side {
+            DiffSide::Old => self.old,
+            DiffSide::New => self.new,
+        }
+    }
+}
+
 /// The patch text of a file, at most 10 000 characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchText {
@@ -379,9 +389,14 @@ impl Hunk {
 }
 
 impl HunkSpan {
-    /// The line before its first one.
-    fn before(self) -> u32 {
+    /// The line before its first one: the number of lines before it.
+    pub fn before(self) -> u32 {
         if self.count == 0 { self.start } else { self.start.saturating_sub(1) }
+    }
+
+    /// Its last line, or that before it if it has none: the number of lines up to its end.
+    pub fn end(self) -> u32 {
+        self.before().saturating_add(self.count)
     }
 
     /// The lines as a range; `None` when there are none.

@@ -76,11 +76,6 @@ pub(super) fn change_runs(old: &SideContent<'_>, new: &SideContent<'_>) -> Resul
     Ok(runs)
 }
 
-/// Lines before a span, counted from the top of the file.
-pub(super) fn before(span: HunkSpan) -> u32 {
-    if span.count == 0 { span.start } else { span.start.saturating_sub(1) }
-}
-
 fn span(before: u32, end: u32) -> HunkSpan {
     let count = end.saturating_sub(before);
     HunkSpan { start: if count == 0 { before } else { before + 1 }, count }
@@ -91,11 +86,7 @@ pub(super) fn hunks(runs: Vec<ChangeRun>, old_lines: u32, new_lines: u32) -> Vec
     let mut groups: Vec<Vec<ChangeRun>> = Vec::new();
     for run in runs {
         match groups.last_mut() {
-            Some(group)
-                if group
-                    .last()
-                    .is_some_and(|last| before(run.old) - (before(last.old) + last.old.count) <= 2 * CONTEXT) =>
-            {
+            Some(group) if group.last().is_some_and(|last| run.old.before() - last.old.end() <= 2 * CONTEXT) => {
                 group.push(run);
             }
             _ => groups.push(vec![run]),
@@ -103,12 +94,12 @@ pub(super) fn hunks(runs: Vec<ChangeRun>, old_lines: u32, new_lines: u32) -> Vec
     }
     let hunk = |runs: Vec<ChangeRun>| {
         let (first, last) = (runs.first().copied().unwrap_or_default(), runs.last().copied().unwrap_or_default());
-        let lead = CONTEXT.min(before(first.old)).min(before(first.new));
-        let (old_end, new_end) = (before(last.old) + last.old.count, before(last.new) + last.new.count);
+        let lead = CONTEXT.min(first.old.before()).min(first.new.before());
+        let (old_end, new_end) = (last.old.end(), last.new.end());
         let tail = CONTEXT.min(old_lines.saturating_sub(old_end)).min(new_lines.saturating_sub(new_end));
         Hunk {
-            old: span(before(first.old) - lead, old_end + tail),
-            new: span(before(first.new) - lead, new_end + tail),
+            old: span(first.old.before() - lead, old_end + tail),
+            new: span(first.new.before() - lead, new_end + tail),
             runs,
         }
     };

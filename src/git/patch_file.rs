@@ -16,7 +16,6 @@ use crate::sys::cancel::Cancel;
 use crate::sys::charset;
 
 use super::collect::{CollectOptions, binary_source_reason};
-use super::compare::before;
 use super::file_patch::FilePatch;
 use super::known_lines::{KnownLines, PatchFile};
 use super::parsed_file::ParsedFile;
@@ -169,7 +168,7 @@ fn known_lines(parsed: &ParsedFile<'_>, path: RepoPath) -> PatchFile {
         for hunk in &parsed.hunks {
             let span = if left_out == b'+' { hunk.old } else { hunk.new };
             let lines = texts.by_ref().take(span.count as usize).collect();
-            let (first, here) = (before(span) + 1, taken..taken.saturating_add(span.count));
+            let (first, here) = (span.before() + 1, taken..taken.saturating_add(span.count));
             let among = masked.lines.iter().map(|line| line.saturating_sub(1)).filter(|line| here.contains(line));
             known.push(first, lines, among.map(|line| first.saturating_add(line - here.start)));
             taken = here.end;

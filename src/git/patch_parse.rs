@@ -267,9 +267,9 @@ impl<'a> PatchReader<'a> {
             }
             let (old, new) =
                 hunk_header(line).ok_or_else(|| self.fault("this is not a hunk header (`@@ -1,2 +3,4 @@`)"))?;
-            let ends = |hunk: &Hunk| (end(hunk.old), end(hunk.new));
+            let ends = |hunk: &Hunk| (hunk.old.end(), hunk.new.end());
             let (old_end, new_end) = file.hunks.last().map_or((0, 0), ends);
-            if super::compare::before(old) < old_end || super::compare::before(new) < new_end {
+            if old.before() < old_end || new.before() < new_end {
                 return Err(self.fault("the hunks are not in order").into());
             }
             let returns = self.raw().is_some_and(|line| line.ends_with(b"\r"));
@@ -291,7 +291,7 @@ impl<'a> PatchReader<'a> {
         new: HunkSpan,
         returns: bool,
     ) -> Result<Vec<ChangeRun>, PatchError> {
-        let (mut old_at, mut new_at) = (super::compare::before(old), super::compare::before(new));
+        let (mut old_at, mut new_at) = (old.before(), new.before());
         let (old_end, new_end) = (old_at + old.count, new_at + new.count);
         let mut runs = Vec::new();
         // Where the run that is being read began.
@@ -381,8 +381,4 @@ impl ParsedFile<'_> {
 fn run(from: (u32, u32), to: (u32, u32)) -> ChangeRun {
     let span = |from: u32, to: u32| HunkSpan { start: if to == from { from } else { from + 1 }, count: to - from };
     ChangeRun { old: span(from.0, to.0), new: span(from.1, to.1) }
-}
-
-fn end(span: HunkSpan) -> u32 {
-    super::compare::before(span).saturating_add(span.count)
 }

@@ -10,7 +10,7 @@ use crate::domain::change::{Hunk, HunkSpan, LINE_SHORTENED, PatchCut, PatchText}
 use crate::domain::text::{mask, may_span_lines};
 use crate::sys::charset;
 
-use super::compare::{before, line_count};
+use super::compare::line_count;
 use super::known_lines::KnownLines;
 
 /// Longer lines are shortened to as many characters. A paragraph of prose fits: what is shortened must be read once more.
@@ -105,7 +105,7 @@ impl<'a> PatchSide<'a> {
 
     /// The lines of a span as far as `budget` bytes go.
     fn block(&mut self, span: HunkSpan, budget: usize) -> MaskedBlock<'_> {
-        let first = before(span);
+        let first = span.before();
         match &mut self.source {
             SideSource::Known(known) => {
                 let lines = (first + 1..=first.saturating_add(span.count)).map_while(|number| known.line(number));
@@ -283,7 +283,7 @@ fn one_hunk(
     let budget = if skip > 0 { usize::MAX } else { left.saturating_mul(2) };
     let most = u32::try_from(sink.limits.lines.saturating_add(skip)).unwrap_or(u32::MAX);
     let within = |span: HunkSpan| HunkSpan { start: span.start, count: span.count.min(most) };
-    let (old_from, new_from) = (before(hunk.old), before(hunk.new));
+    let (old_from, new_from) = (hunk.old.before(), hunk.new.before());
     let (old_open, new_open) = (old.open_line(), new.open_line());
     let removed = hunk.runs.iter().any(|run| run.old.count > 0);
     let old_block = if removed { old.block(within(hunk.old), budget) } else { MaskedBlock::default() };
@@ -319,16 +319,16 @@ fn one_hunk(
     let mut at = new_from;
     let mut all = || -> Result<(), PatchLimitReached> {
         for run in &hunk.runs {
-            for number in at + 1..=before(run.new) {
+            for number in at + 1..=run.new.before() {
                 take(' ', false, number)?;
             }
             for number in 1..=run.old.count {
-                take('-', true, before(run.old) + number)?;
+                take('-', true, run.old.before() + number)?;
             }
             for number in 1..=run.new.count {
-                take('+', false, before(run.new) + number)?;
+                take('+', false, run.new.before() + number)?;
             }
-            at = before(run.new) + run.new.count;
+            at = run.new.end();
         }
         for number in at + 1..=new_from + hunk.new.count {
             take(' ', false, number)?;

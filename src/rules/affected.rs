@@ -3,6 +3,8 @@
 //! Those are its changed lines; in Rust also all of an item with a changed attribute that says that it is a test. Which code around them is
 //! parsed belongs in `syntax`.
 
+use std::cmp::Reverse;
+
 use crate::domain::change::{FileChange, HunkSpan};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::FileText;
@@ -27,23 +29,29 @@ pub(super) fn affected_parts(
     let common = common_lines(file, texts);
     let of_new = common.iter().flat_map(|lines| move_lines(&new_items, lines.new, lines.old, lines.count));
     let of_old = common.iter().flat_map(|lines| move_lines(&old_items, lines.old, lines.new, lines.count));
-    Some([old.with(of_new).with(old_items.iter().copied()), new.with(of_old).with(new_items.iter().copied())])
+    Some([old.with(of_new.chain(old_items.iter().copied())), new.with(of_old.chain(new_items.iter().copied()))])
 }
 
-/// Returns the first and the last lines of the items that the attributes with the word `test` on changed lines are of; `None` if one is of all of
-/// the file, or the blocks of the text are not known.
+/// Returns the first and the last lines of the items that the attributes with the word `test` on changed lines are of, ascending and apart; `None`
+/// if one is of all of the file, or the blocks of the text are not known.
 fn test_items(trees: &TreeCache, text: &FileText, spans: impl Iterator<Item = HunkSpan>) -> Option<Vec<(u32, u32)>> {
     let mut attributes = Vec::new();
     for (number, line) in spans.flat_map(|span| test_lines(text, span)) {
         (!line.contains("#!")).then_some(())?;
-        attributes.push(LineRange::line(number));
+        attributes.push(number);
     }
     if attributes.is_empty() {
         return Some(Vec::new());
     }
     let mut items = trees.blocks_around(Grammar::Rust, text.text(), &attributes)?;
-    items.sort_unstable();
-    items.dedup();
+    // One in another one is a part of it.
+    items.sort_unstable_by_key(|(first, last)| (*first, Reverse(*last)));
+    let mut end = 0;
+    items.retain(|(_, last)| {
+        let is_outer = *last > end;
+        end = end.max(*last);
+        is_outer
+    });
     Some(items)
 }
 
@@ -55,13 +63,11 @@ struct CommonLines {
 }
 
 fn common_lines(file: &FileChange, (old_text, new_text): (&FileText, &FileText)) -> Vec<CommonLines> {
-    let first = |span: HunkSpan| if span.count == 0 { span.start.saturating_add(1) } else { span.start };
     let (mut old, mut new) = (1, 1);
     let mut common = Vec::new();
     for run in file.runs() {
-        common.push(CommonLines { old, new, count: first(run.old).saturating_sub(old) });
-        old = first(run.old).saturating_add(run.old.count);
-        new = first(run.new).saturating_add(run.new.count);
+        common.push(CommonLines { old, new, count: run.old.before().saturating_add(1).saturating_sub(old) });
+        (old, new) = (run.old.end().saturating_add(1), run.new.end().saturating_add(1));
     }
     let rest = |text: &FileText, from: u32| text.line_count().saturating_add(1).saturating_sub(from);
     common.push(CommonLines { old, new, count: rest(old_text, old).min(rest(new_text, new)) });
@@ -84,28 +90,17 @@ fn test_lines(text: &FileText, span: HunkSpan) -> impl Iterator<Item = (u32, &st
 
 #[cfg(test)]
 mod tests {
+    use super::super::synthetic_change::SyntheticChange;
     use super::*;
-    use crate::domain::change::{ChangeRun, Hunk};
-    use crate::domain::path::RepoPath;
 
-    /// Returns the affected lines of both sides when `old` became `new` in one run of lines.
+    /// Returns the affected lines of both sides when `old` became `new`.
     fn affected(old: &str, new: &str) -> Option<[Vec<u32>; 2]> {
-        let (was, is): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-        let start = was.iter().zip(&is).take_while(|(a, b)| a == b).count();
-        let rest = was[start..].iter().rev().zip(is[start..].iter().rev()).take_while(|(a, b)| a == b).count();
-        let span = |lines: &[&str]| {
-            let count = u32::try_from(lines.len() - start - rest).unwrap();
-            HunkSpan { start: u32::try_from(start).unwrap() + u32::from(count > 0), count }
-        };
-        let hunks = vec![Hunk { runs: vec![ChangeRun { old: span(&was), new: span(&is) }], ..Hunk::default() }];
-        let file =
-            FileChange { hunks, language: Some("rust"), ..FileChange::modified(RepoPath::parse("a.rs").unwrap()) };
-        let [old, new] = [old, new].map(|text| FileText::new(text, "UTF-8"));
-        let parts = affected_parts(&TreeCache::default(), &file, (&old, &new))?;
-        let lines = |text: &FileText, part: &ScanFocus| {
-            (1..=text.line_count()).filter(|line| part.affects(*line, *line)).collect::<Vec<_>>()
-        };
-        Some([lines(&old, &parts[0]), lines(&new, &parts[1])])
+        let (change, ..) = SyntheticChange::default().was("a.rs", old).now("a.rs", new).build();
+        let texts = [old, new].map(|text| FileText::new(text, "UTF-8"));
+        let parts = affected_parts(&TreeCache::default(), &change.files[0], (&texts[0], &texts[1]))?;
+        let lines =
+            |at: usize| (1..=texts[at].line_count()).filter(|line| parts[at].affects(*line, *line)).collect::<Vec<_>>();
+        Some([lines(0), lines(1)])
     }
 
     #[test]
@@ -134,5 +129,20 @@ mod tests {
             )
         };
         assert_eq!(affected(&member(""), &member("    #[cfg(test)]\n")).unwrap()[1][..4], [6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn an_item_in_another_one_hides_nothing_of_that() {
+        let module = |outer: &str, inner: &str| {
+            let others = "    // filler\n".repeat(100);
+            format!(
+                "{outer}mod a {{\n{inner}    fn b() {{\n        1;\n    }}\n{others}    x!();\n    fn c() {{}}\n}}\n"
+            )
+        };
+        let old = module("", "").replace("x!", "y!");
+        let new = module("#[cfg(test)]\n", "    #[test]\n");
+        let [of_old, of_new] = affected(&old, &new).unwrap();
+        assert_eq!(of_old, (1..=107).collect::<Vec<_>>());
+        assert_eq!(of_new, (1..=109).collect::<Vec<_>>());
     }
 }

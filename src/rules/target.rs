@@ -137,8 +137,7 @@ impl ChangedLineIndex {
             Some(lines) => (lines.start(), lines.end(), true),
             None => (span.start.max(1), span.start.saturating_add(1), false),
         };
-        let mut spans: Vec<_> =
-            file.runs().map(|run| span(if side == DiffSide::Old { run.old } else { run.new })).collect();
+        let mut spans: Vec<_> = file.runs().map(|run| span(run.on(side))).collect();
         spans.sort_unstable();
         Self { spans }
     }
@@ -164,8 +163,7 @@ impl ChangedLineIndex {
 pub(super) fn line_at_head(file: &FileChange, line: u32) -> u32 {
     let mut at = i64::from(line);
     for run in file.runs() {
-        let begins = |span: HunkSpan| if span.count == 0 { span.start.saturating_add(1) } else { span.start };
-        let (old, new) = (begins(run.old), begins(run.new));
+        let (old, new) = (run.old.before().saturating_add(1), run.new.before().saturating_add(1));
         if old > line {
             break;
         }
@@ -182,9 +180,7 @@ pub(super) fn line_at_head(file: &FileChange, line: u32) -> u32 {
 pub(super) fn line_at_base(file: &FileChange, line: u32) -> Option<u32> {
     let mut at = i64::from(line);
     for run in file.runs() {
-        let begins =
-            |span: HunkSpan| i64::from(if span.count == 0 { span.start.saturating_add(1) } else { span.start });
-        let (old, new) = (begins(run.old), begins(run.new));
+        let (old, new) = (i64::from(run.old.before()) + 1, i64::from(run.new.before()) + 1);
         if new > i64::from(line) {
             break;
         }

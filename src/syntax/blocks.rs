@@ -99,7 +99,8 @@ impl DividedText {
     /// Returns the lines of the innermost block that has a line; that line itself if none has it.
     pub(super) fn lines_around(&self, line: usize) -> Span<usize> {
         let (mut blocks, mut found) = (&self.blocks, line..line + 1);
-        while let Some(block) = blocks.iter().find(|block| block.lines.contains(&line)) {
+        let at = |blocks: &[Block]| blocks.partition_point(|block| block.lines.end <= line);
+        while let Some(block) = blocks.get(at(blocks)).filter(|block| block.lines.contains(&line)) {
             found = block.lines.clone();
             match &block.content {
                 BlockContent::Container { members, .. } => blocks = members,

@@ -3,7 +3,8 @@
 //! Most of a large change's texts is code that it does not touch, and parsing is what a review without a model costs. So a parser is given
 //! only the blocks with an affected line or a searched word, the imports, the statements of one line, and the first and the last block, each
 //! at its place in the text. The blocks in a type or a module of some size are selected one by one, and of an outline's functions only the
-//! heads. An excerpt with a syntax error is not used: what is parsed then is the text.
+//! heads. Where both sides are compared, the blocks that are equal on both are left out. An excerpt with a syntax error is not used: what is
+//! parsed then is the text.
 //!
 //! Where a block begins and ends belongs in `blocks`.
 
@@ -93,9 +94,10 @@ impl Excerpt {
     /// Both are empty if there are none.
     pub(super) fn select_different(both: [(&DividedText, &str, ExcerptQuery<'_>); 2]) -> [Self; 2] {
         let [mut one, mut other] = both.map(|(divided, text, query)| BlockSelection::of(divided, text, query));
-        let (of_one, of_other) = (one.counts(), other.counts());
-        let is_different = [one.retain_beyond(of_other), other.retain_beyond(of_one)].contains(&true);
-        [one, other].map(|selection| Self { ranges: if is_different { selection.join() } else { Vec::new() } })
+        let (of_one, of_other) = (one.keys(), other.keys());
+        let is_different = [one.remove_equal(of_one.clone(), &of_other), other.remove_equal(of_other, &of_one)];
+        [one, other]
+            .map(|selection| Self { ranges: if is_different.contains(&true) { selection.join() } else { Vec::new() } })
     }
 
     /// Checks whether it has nothing.
@@ -143,24 +145,34 @@ struct BlockSelection<'a> {
     divided: &'a DividedText,
     text: &'a str,
     query: ExcerptQuery<'a>,
-    wanted: Vec<WantedLines<'a>>,
-    /// The heads of the blocks around the ones that are being added.
-    around: Vec<&'a str>,
+    wanted: Vec<WantedLines>,
 }
 
-/// Lines of a wanted block.
-struct WantedLines<'a> {
+/// Lines that are wanted.
+struct WantedLines {
+    kind: LinesKind,
     lines: Span<usize>,
     /// More lines that belong to them, or none.
     rest: Span<usize>,
-    /// The heads of the blocks around them; `None` for lines that are such a head, or stand for a block without one.
-    around: Option<Vec<&'a str>>,
+}
+
+/// Reason why lines are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LinesKind {
+    /// They are a block that is wanted for itself.
+    Block,
+    /// They are the head of a block around others.
+    Opening,
+    /// They are the rest of a block around others, and may be none.
+    Closing,
+    /// A class would be empty without them.
+    Filler,
 }
 
 impl<'a> BlockSelection<'a> {
     fn of(divided: &'a DividedText, text: &'a str, query: ExcerptQuery<'a>) -> Self {
-        let mut selection = Self { divided, text, query, wanted: Vec::new(), around: Vec::new() };
-        selection.add(&divided.blocks, false);
+        let mut selection = Self { divided, text, query, wanted: Vec::new() };
+        selection.add(&divided.blocks, 0, false);
         selection
     }
 
@@ -169,8 +181,8 @@ impl<'a> BlockSelection<'a> {
     }
 
     /// Adds the wanted ones of some blocks, or all.
-    fn add(&mut self, blocks: &[Block], is_all: bool) {
-        let (before, last, level) = (self.wanted.len(), blocks.len().saturating_sub(1), self.around.len());
+    fn add(&mut self, blocks: &[Block], level: usize, is_all: bool) {
+        let (before, last) = (self.wanted.len(), blocks.len().saturating_sub(1));
         let is_outline = self.query.is_outline;
         for (at, block) in blocks.iter().enumerate() {
             // The node that is all of the text begins and ends with them.
@@ -181,64 +193,56 @@ impl<'a> BlockSelection<'a> {
             match &block.content {
                 BlockContent::Container { head, members, rest } if is_outline || !self.wants_all(head) => {
                     let is_all = is_all || self.wants_all(head);
-                    self.push_frame(head);
-                    self.around.push(self.text_of(head));
-                    self.add(members, is_all);
-                    self.around.pop();
-                    self.push_frame(rest);
+                    self.push(LinesKind::Opening, head, &(0..0));
+                    self.add(members, level + 1, is_all);
+                    self.push(LinesKind::Closing, rest, &(0..0));
                 }
-                BlockContent::Function { head, rest } if is_outline => self.push(head, rest),
-                _ => self.push(&block.lines, &(0..0)),
+                BlockContent::Function { head, rest } if is_outline => self.push(LinesKind::Block, head, rest),
+                _ => self.push(LinesKind::Block, &block.lines, &(0..0)),
             }
         }
         // A class without members is none in Python.
         if let Some(block) = blocks.first().filter(|_| level > 0 && self.wanted.len() == before) {
             let is_python = self.divided.grammar == Grammar::Python;
-            is_python.then(|| self.push_frame(&block.lines));
+            is_python.then(|| self.push(LinesKind::Filler, &block.lines, &(0..0)));
         }
     }
 
-    /// Adds lines that are wanted for themselves.
-    fn push(&mut self, lines: &Span<usize>, rest: &Span<usize>) {
-        let around = Some(self.around.clone());
-        self.wanted.push(WantedLines { lines: lines.clone(), rest: rest.clone(), around });
+    fn push(&mut self, kind: LinesKind, lines: &Span<usize>, rest: &Span<usize>) {
+        self.wanted.push(WantedLines { kind, lines: lines.clone(), rest: rest.clone() });
     }
 
-    /// Adds lines that are wanted for what is in them.
-    fn push_frame(&mut self, lines: &Span<usize>) {
-        self.wanted.push(WantedLines { lines: lines.clone(), rest: 0..0, around: None });
+    /// Returns the identity of all wanted lines; `None` for those that are no block.
+    fn keys(&self) -> Vec<Option<BlockKey<'a>>> {
+        let mut around = Vec::new();
+        let key = |wanted: &WantedLines| {
+            let lines = self.text_of(&wanted.lines);
+            match wanted.kind {
+                LinesKind::Block => return Some((around.clone(), [lines, self.text_of(&wanted.rest)])),
+                LinesKind::Opening => around.push(lines),
+                LinesKind::Closing => drop(around.pop()),
+                LinesKind::Filler => {}
+            }
+            None
+        };
+        self.wanted.iter().map(key).collect()
     }
 
-    /// Returns the identity of a wanted block; `None` for a frame.
-    fn key(&self, wanted: &WantedLines<'a>) -> Option<BlockKey<'a>> {
-        Some((wanted.around.clone()?, [self.text_of(&wanted.lines), self.text_of(&wanted.rest)]))
-    }
-
-    /// Counts the wanted blocks that are equal.
-    fn counts(&self) -> BTreeMap<BlockKey<'a>, usize> {
-        let mut counts = BTreeMap::new();
-        for key in self.wanted.iter().filter_map(|wanted| self.key(wanted)) {
+    /// Removes the blocks that are equal to some others; checks whether any are left. The first one of a type of Python stays: without members
+    /// it is none.
+    fn remove_equal(&mut self, keys: Vec<Option<BlockKey<'a>>>, others: &[Option<BlockKey<'a>>]) -> bool {
+        let mut counts = BTreeMap::<_, usize>::new();
+        for key in others.iter().flatten() {
             *counts.entry(key).or_default() += 1;
         }
-        counts
-    }
-
-    /// Removes the blocks that another selection has; checks whether any others are left. The first one of a type of Python stays: without
-    /// members it is none.
-    fn retain_beyond(&mut self, mut others: BTreeMap<BlockKey<'a>, usize>) -> bool {
         let mut is_different = false;
-        let mut kept = Vec::with_capacity(self.wanted.len());
-        for wanted in std::mem::take(&mut self.wanted) {
-            let count = self.key(&wanted).and_then(|key| others.get_mut(&key));
-            let is_equal = count.is_some_and(|count| {
-                let is_left = *count > 0;
-                *count -= usize::from(is_left);
-                is_left
-            });
-            is_different |= wanted.around.is_some() && !is_equal;
-            let opens = |frame: &WantedLines<'_>| frame.around.is_none();
-            let is_first =
-                wanted.around.as_ref().is_some_and(|around| !around.is_empty()) && kept.last().is_some_and(opens);
+        let mut left: Vec<WantedLines> = Vec::with_capacity(self.wanted.len());
+        for (wanted, key) in std::mem::take(&mut self.wanted).into_iter().zip(keys) {
+            let count = key.as_ref().and_then(|key| counts.get_mut(key)).filter(|count| **count > 0);
+            let is_equal = count.map(|count| *count -= 1).is_some();
+            is_different |= key.is_some() && !is_equal;
+            let is_first = key.is_some_and(|(around, _)| !around.is_empty())
+                && left.last().is_some_and(|last| last.kind != LinesKind::Block);
             // A directive of C says what the code around it is.
             let stays = match self.divided.grammar {
                 Grammar::Python => is_first,
@@ -246,10 +250,10 @@ impl<'a> BlockSelection<'a> {
                 _ => false,
             };
             if !is_equal || stays {
-                kept.push(wanted);
+                left.push(wanted);
             }
         }
-        self.wanted = kept;
+        self.wanted = left;
         is_different
     }
 

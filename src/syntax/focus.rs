@@ -25,8 +25,7 @@ impl ScanFocus {
             Some(lines) => (2 * u64::from(lines.start()), 2 * u64::from(lines.end())),
             None => (2 * u64::from(span.start) + 1, 2 * u64::from(span.start) + 1),
         };
-        let mut spans: Vec<(u64, u64)> =
-            file.runs().map(|run| position(if side == DiffSide::Old { run.old } else { run.new })).collect();
+        let mut spans: Vec<(u64, u64)> = file.runs().map(|run| position(run.on(side))).collect();
         spans.sort_unstable();
         Self { spans, skips_scopes: side == DiffSide::New }
     }

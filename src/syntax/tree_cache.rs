@@ -16,7 +16,6 @@ use super::other_version::OtherVersion;
 use super::probe::ParserProbe;
 use super::symbols::Symbols;
 use super::tree::SyntaxTree;
-use crate::domain::place::LineRange;
 use crate::sys::threads::thread_count;
 
 /// Maximum bytes of text whose trees are cached at a time; a tree takes some forty times as much memory as its text. The cached trees of
@@ -168,19 +167,13 @@ impl TreeCache {
     }
 
     /// Returns the first and the last line of the innermost block around each of some lines; `None` if the blocks are not known.
-    pub fn blocks_around(&self, grammar: Grammar, text: &str, lines: &[LineRange]) -> Option<Vec<(u32, u32)>> {
+    pub fn blocks_around(&self, grammar: Grammar, text: &str, lines: &[u32]) -> Option<Vec<(u32, u32)>> {
         let divided = self.divide(grammar, text)?;
-        let mut blocks = Vec::new();
-        for lines in lines {
-            let mut line = lines.start();
-            while line <= lines.end() {
-                let block = divided.lines_around(usize::try_from(line).ok()?.checked_sub(1)?);
-                let (first, last) = (u32::try_from(block.start + 1).ok()?, u32::try_from(block.end).ok()?);
-                blocks.push((first, last));
-                line = last.max(line).saturating_add(1);
-            }
-        }
-        Some(blocks)
+        let around = |line: &u32| {
+            let block = divided.lines_around(usize::try_from(line.checked_sub(1)?).ok()?);
+            Some((u32::try_from(block.start + 1).ok()?, u32::try_from(block.end).ok()?))
+        };
+        lines.iter().map(around).collect()
     }
 
     /// Returns the part of a text that is examined; `None` if that is nearly all of it, or the text cannot be divided.
@@ -194,10 +187,9 @@ impl TreeCache {
         grammar: Grammar,
         texts: [(&str, ExcerptQuery<'_>); 2],
     ) -> Option<[Excerpt; 2]> {
-        let [old, new] = texts.map(|(text, _)| self.divide(grammar, text));
-        let both = [&*old?, &*new?];
-        let [(old, one), (new, other)] = texts;
-        Some(Excerpt::select_different([(both[0], old, one), (both[1], new, other)]))
+        let [(old, of_old), (new, of_new)] = texts;
+        let (old_blocks, new_blocks) = (self.divide(grammar, old)?, self.divide(grammar, new)?);
+        Some(Excerpt::select_different([(&*old_blocks, old, of_old), (&*new_blocks, new, of_new)]))
     }
 
     /// Returns the names of what the affected code of a text defines. Other code that has them may mean something else now.

@@ -50,16 +50,6 @@ impl LineMap {
     }
 }
 
-/// Start of a span: the number of lines before it.
-fn before(span: HunkSpan) -> u32 {
-    if span.count == 0 { span.start } else { span.start.saturating_sub(1) }
-}
-
-/// End of a span: the number of lines up to its last.
-fn end(span: HunkSpan) -> u32 {
-    before(span).saturating_add(span.count)
-}
-
 fn map(
     runs: &[ChangeRun],
     lines: LineRange,
@@ -67,12 +57,12 @@ fn map(
     to: fn(&ChangeRun) -> HunkSpan,
 ) -> MappedLines {
     // An insertion above or below does not touch the lines; one between two of them does.
-    let first = runs.partition_point(|run| end(from(run)) < lines.start());
-    let below = runs.partition_point(|run| before(from(run)) < lines.end());
+    let first = runs.partition_point(|run| from(run).end() < lines.start());
+    let below = runs.partition_point(|run| from(run).before() < lines.end());
     let above = first.checked_sub(1).and_then(|at| runs.get(at));
     let shifted = |line: u32, run: Option<&ChangeRun>| match run {
         None => line,
-        Some(run) => line.saturating_sub(end(from(run))).saturating_add(end(to(run))),
+        Some(run) => line.saturating_sub(from(run).end()).saturating_add(to(run).end()),
     };
     let touching = runs.get(first..below).unwrap_or_default();
     let (Some(begun), Some(last)) = (touching.first(), touching.last()) else {
@@ -80,9 +70,9 @@ fn map(
         let there = LineRange::new(start, start.saturating_add(lines.count() - 1));
         return there.map_or(MappedLines::Changed(None), MappedLines::Same);
     };
-    let covers_start = before(from(begun)) < lines.start();
-    let start = if covers_start { before(to(begun)).saturating_add(1) } else { shifted(lines.start(), above) };
-    let stop = if end(from(last)) >= lines.end() { end(to(last)) } else { shifted(lines.end(), Some(last)) };
+    let covers_start = from(begun).before() < lines.start();
+    let start = if covers_start { to(begun).before().saturating_add(1) } else { shifted(lines.start(), above) };
+    let stop = if from(last).end() >= lines.end() { to(last).end() } else { shifted(lines.end(), Some(last)) };
     MappedLines::Changed(LineRange::new(start, stop).ok())
 }
 

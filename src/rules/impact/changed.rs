@@ -164,7 +164,7 @@ impl DefinitionChanges {
             if let Some(new) = new {
                 there.extend(top_level_names(family, new));
             }
-            changed.compare(&FileVersions { at, file, family, old, new: new.as_ref() });
+            changed.compare(&FileVersions { at, file, family, old, new: new.as_ref() }, false);
         }
         there.extend(changed.moved_elsewhere(ground)?);
         // A definition that is in another file of the change now was moved.
@@ -226,18 +226,9 @@ impl DefinitionChanges {
         names
     }
 
-    fn compare(&mut self, both: &FileVersions<'_>) {
-        self.find_gone(both, false);
-        self.find_changed(both);
-    }
-
-    /// Compares the parts of two outlines that differ. Beyond what changed, that finds functions of which others of the same name are left.
-    fn compare_parts(&mut self, both: &FileVersions<'_>) {
-        self.find_gone(both, true);
-        self.find_changed(both);
-    }
-
-    fn find_changed(&mut self, both: &FileVersions<'_>) {
+    /// Compares two outlines, or those parts of them that differ: then more may be found than what changed.
+    fn compare(&mut self, both: &FileVersions<'_>, is_of_parts: bool) {
+        self.find_gone(both, is_of_parts);
         if let Some(new) = both.new {
             self.find_altered(both, new);
             self.find_grown(both, new);
@@ -377,9 +368,7 @@ pub(super) fn changed_definitions(
     let Some((old, new)) = (if parts.is_some() { parts } else { both(None)? }) else {
         return Ok(FileOutlines::Unparsed);
     };
-    let versions = FileVersions { at, file, family, old: &old, new: new.as_ref() };
-    let mut rough = DefinitionChanges::default();
-    rough.compare_parts(&versions);
+    let rough = FileVersions { at, file, family, old: &old, new: new.as_ref() }.compare(true);
     if rough.gone.is_empty() && rough.altered.is_empty() && rough.grown.is_empty() {
         return Ok(FileOutlines::Unchanged);
     }
@@ -464,7 +453,7 @@ pub(super) struct FileVersions<'a> {
 impl FileVersions<'_> {
     /// Checks whether the bodies of functions on the new side, whose text this is, must be parsed to find the changes.
     pub(super) fn needs_bodies(&self, text: &FileText) -> bool {
-        let rough = self.compare();
+        let rough = self.compare(false);
         let says = |word: &str| word_positions(text.text(), word).next().is_some();
         // A script may export names from inside a function.
         let may_give = || self.family == LanguageFamily::Script && says("exports");
@@ -472,9 +461,9 @@ impl FileVersions<'_> {
         goes || !(rough.altered.is_empty() && rough.grown.is_empty())
     }
 
-    fn compare(&self) -> DefinitionChanges {
+    fn compare(&self, is_of_parts: bool) -> DefinitionChanges {
         let mut rough = DefinitionChanges::default();
-        rough.compare(self);
+        rough.compare(self, is_of_parts);
         rough
     }
 

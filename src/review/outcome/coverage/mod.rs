@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::domain::change::{ChangeSet, FileChange, Hunk, HunkSpan, Omission, shortened_lines};
+use crate::domain::change::{ChangeSet, FileChange, Hunk, Omission, shortened_lines};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::review::{CoverageState, FileCoverage};
@@ -304,26 +304,21 @@ fn within(hunk: &Hunk, from: u64, to: u64) -> Vec<(DiffSide, LineRange)> {
         return if from == 0 && to == u64::MAX { changed_lines(hunk).collect() } else { Vec::new() };
     }
     let mut shown = Vec::new();
-    let (mut place, mut line) = (0, before(hunk.new));
+    let (mut place, mut line) = (0, u64::from(hunk.new.before()));
     for run in &hunk.runs {
-        place += before(run.new).saturating_sub(line);
+        place += u64::from(run.new.before()).saturating_sub(line);
         for (side, span) in [(DiffSide::Old, run.old), (DiffSide::New, run.new)] {
             let end = place + u64::from(span.count);
             let (first, last) = (from.max(place), to.min(end));
             if first < last {
-                let number = |at: u64| u32::try_from(before(span) + 1 + (at - place)).unwrap_or(u32::MAX);
+                let number = |at: u64| u32::try_from(u64::from(span.before()) + 1 + (at - place)).unwrap_or(u32::MAX);
                 shown.extend(LineRange::new(number(first), number(last - 1)).ok().map(|lines| (side, lines)));
             }
             place = end;
         }
-        line = before(run.new) + u64::from(run.new.count);
+        line = u64::from(run.new.end());
     }
     shown
-}
-
-/// Returns the line before a span.
-fn before(span: HunkSpan) -> u64 {
-    u64::from(if span.count == 0 { span.start } else { span.start.saturating_sub(1) })
 }
 
 /// A set of lines: ranges in order that neither overlap nor touch.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::change::{ChangeRun, Generated, PatchCut};
+use crate::domain::change::{ChangeRun, Generated, HunkSpan, PatchCut};
 use crate::domain::place::WorkspaceAt;
 use crate::tools::HunkPart;
 
