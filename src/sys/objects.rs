@@ -19,7 +19,7 @@ const KEPT_BYTES: usize = 4 << 20;
 /// The number of bases of deltas each reader keeps.
 const BASES: usize = 64;
 /// The maximum number of bytes of those.
-const BASE_BYTES: usize = 8 << 20;
+const BASE_BYTES: usize = 1 << 20;
 
 /// A reader of a repository's packed objects, for one thread. A pack that comes later is not read.
 pub(super) struct Objects {

@@ -32,7 +32,7 @@ mod worktree;
 pub use content::READ_LIMIT;
 pub use near::{NearestPaths, nearest_paths, nearest_paths_in};
 pub use pattern::{LineRegex, PatternError};
-pub use search::{FileHits, Query, SearchHits};
+pub use search::{EachHits, FileHits, Query, SearchHits};
 
 /// One file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +103,22 @@ pub trait Workspace: Send + Sync {
 
     /// Searches the masked text of all plain files that are not binary, in path order.
     fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<SearchHits, WorkspaceError> {
-        search::search_sequentially(&self.files(cancel)?, |path| self.read(path), query, cancel)
+        let mut files = Vec::new();
+        let totals = self.search_each(&[*query], cancel, &mut |_, file| files.push(file))?;
+        let mut hits = totals.into_iter().next().unwrap_or_default();
+        hits.files = files;
+        Ok(hits)
+    }
+
+    /// Searches likewise for several queries in one pass. Shows `each` the files with hits, in path order for each query, with its index: they need
+    /// not all be in memory at once. Returns the results of each query without its files.
+    fn search_each(
+        &self,
+        queries: &[Query<'_>],
+        cancel: &Cancel,
+        each: &mut EachHits<'_>,
+    ) -> Result<Vec<SearchHits>, WorkspaceError> {
+        search::search_sequentially(&self.files(cancel)?, |path| self.read(path), queries, cancel, each)
     }
 
     /// Shows the path of each file in path order, as git stores it, listing only as far as `each` wants to see.

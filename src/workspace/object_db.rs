@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader};
 use super::content::{MaskedTextCache, READ_LIMIT, SearchContent};
-use super::search::{self, Query, SearchHits, SearchableTree};
+use super::search::{self, EachHits, Query, SearchHits, SearchableTree};
 use super::{TreeEntry, Workspace, WorkspaceError, lookup};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
@@ -20,7 +20,7 @@ use crate::sys::repo_error::RepoError;
 use crate::sys::tree::{self, TreeLookup};
 
 /// The searches of a tree that keep nothing: as many as the rules make of a change. Whoever searches more often than that goes on doing so.
-const FREE_SEARCHES: u32 = 2;
+const FREE_SEARCHES: u32 = 1;
 
 /// Files of the object database.
 pub(super) struct ObjectDb {
@@ -37,7 +37,7 @@ impl ObjectDb {
     /// The files of a tree object.
     pub(super) fn at_tree(pool: RepoPool, root: TreeId, filter: PathFilter) -> Self {
         let catalogue = Catalogue::from_tree(root, filter.clone());
-        Self { pool, root: Some(root), filter, catalogue, kept: MaskedTextCache::default(), omissions: Vec::new() }
+        Self { pool, root: Some(root), filter, catalogue, kept: MaskedTextCache::of_fixed(), omissions: Vec::new() }
     }
 
     /// Blobs by path, sorted by path.
@@ -48,7 +48,7 @@ impl ObjectDb {
         omissions: Vec<Omission>,
     ) -> Self {
         let catalogue = Catalogue::from_files(found, filter.clone());
-        Self { pool, root: None, filter, catalogue, kept: MaskedTextCache::default(), omissions }
+        Self { pool, root: None, filter, catalogue, kept: MaskedTextCache::of_fixed(), omissions }
     }
 
     fn find(&self, repo: &Repo, path: &RepoPath) -> Result<Option<TreeLookup>, WorkspaceError> {
@@ -103,8 +103,13 @@ impl Workspace for ObjectDb {
         }
     }
 
-    fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<SearchHits, WorkspaceError> {
-        search::search(self, query, cancel)
+    fn search_each(
+        &self,
+        queries: &[Query<'_>],
+        cancel: &Cancel,
+        each: &mut EachHits<'_>,
+    ) -> Result<Vec<SearchHits>, WorkspaceError> {
+        search::search(self, queries, cancel, each)
     }
 
     fn visit(

@@ -57,6 +57,9 @@ impl Query<'_> {
     }
 }
 
+/// A function that is shown the files with hits of a search, with the index of the query.
+pub type EachHits<'e> = dyn FnMut(usize, FileHits) + Send + 'e;
+
 /// The lines of one file that match.
 #[derive(Debug, Clone)]
 pub struct FileHits {
@@ -116,34 +119,26 @@ impl SearchHits {
         }
     }
 
-    fn append(&mut self, mut next: Self) {
-        self.lines += next.lines;
-        self.files.append(&mut next.files);
-        self.generated.append(&mut next.generated);
+    /// Adds what comes next, as far as it is among the first `most` lines, and shows `each` its files.
+    fn append(&mut self, mut next: Self, most: usize, mut each: impl FnMut(FileHits)) {
+        for mut file in next.files {
+            file.lines.truncate(most.saturating_sub(self.lines));
+            if file.lines.is_empty() {
+                break;
+            }
+            self.lines += file.lines.len();
+            each(file);
+        }
+        for file in &mut next.generated {
+            file.lines.truncate(most.saturating_sub(self.generated_kept));
+            self.generated_kept += file.lines.len();
+        }
+        self.generated.extend(next.generated.into_iter().filter(|file| !file.lines.is_empty()));
         self.generated_lines += next.generated_lines;
-        self.generated_kept += next.generated_kept;
         self.searched += next.searched;
         self.unread += next.unread;
         self.unread_named
             .extend(next.unread_named.into_iter().take(MOST_TOLD - self.unread_named.len().min(MOST_TOLD)));
-    }
-
-    fn truncate(&mut self, most: usize) {
-        while self.lines > most {
-            let Some(last) = self.files.last_mut() else { break };
-            let keep = last.lines.len().saturating_sub(self.lines - most);
-            self.lines -= last.lines.len() - keep;
-            last.lines.truncate(keep);
-            if keep == 0 {
-                self.files.pop();
-            }
-        }
-        let mut left = most;
-        self.generated.retain_mut(|file| {
-            file.lines.truncate(left);
-            left -= file.lines.len();
-            !file.lines.is_empty()
-        });
     }
 }
 
@@ -174,81 +169,98 @@ pub(super) trait SearchableTree: Sync {
     ) -> Result<SearchContent, WorkspaceError> {
         Ok(self.read_bytes(hand, path, file, SearchContent::new)?.unwrap_or_else(SearchContent::TooLarge))
     }
-    /// Likewise, for a search that keeps nothing; `None` for text that `pattern` is not in.
+    /// Likewise, for a search that keeps nothing; `None` for text that is not wanted.
     fn load_for(
         &self,
         hand: &mut CatalogueReader<'_>,
         path: &[u8],
         file: &CatalogueFile,
-        pattern: &LineRegex,
+        is_wanted: impl Fn(&str) -> bool,
     ) -> Result<Option<SearchContent>, WorkspaceError> {
-        let take = |bytes: &[u8]| SearchContent::for_pattern(bytes, pattern);
+        let take = |bytes: &[u8]| SearchContent::if_wanted(bytes, is_wanted);
         let loaded = self.read_bytes(hand, path, file, take)?;
         Ok(loaded.unwrap_or_else(|size| Some(SearchContent::TooLarge(size))))
     }
 }
 
-/// Searches with as many threads as the machine has.
+/// Searches with as many threads as the machine has, in one pass for all queries. Shows `each` the files with hits, in path order for each query,
+/// with its index; what is returned are the counts of each query, without the files.
 pub(super) fn search(
     shelf: &impl SearchableTree,
-    query: &Query<'_>,
+    queries: &[Query<'_>],
     cancel: &Cancel,
-) -> Result<SearchHits, WorkspaceError> {
+    each: &mut EachHits<'_>,
+) -> Result<Vec<SearchHits>, WorkspaceError> {
     let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS);
-    search_with(shelf, query, cancel, threads)
+    search_with(shelf, queries, cancel, threads, each)
 }
 
 /// The shared state of the threads.
-struct SearchState {
+struct SearchState<'q, 'e> {
+    queries: &'q [Query<'q>],
     next: AtomicUsize,
-    /// Chunks from this one on are not needed.
-    stop: AtomicUsize,
-    found: Mutex<SearchProgress>,
+    /// For each query: chunks from this one on are not needed.
+    stops: Vec<AtomicUsize>,
+    found: Mutex<SearchProgress<'e>>,
 }
 
-#[derive(Default)]
-struct SearchProgress {
-    slots: Vec<Option<SearchHits>>,
-    /// The number of leading slots that are filled.
+struct SearchProgress<'e> {
+    /// Hits of chunks that follow one that is not searched yet, for each query.
+    slots: Vec<Option<Vec<SearchHits>>>,
+    /// The number of leading slots that were filled.
     filled: usize,
-    /// The lines in those.
-    lines: usize,
+    /// The counts of those, for each query.
+    totals: Vec<SearchHits>,
+    each: &'e mut EachHits<'e>,
     /// The first chunk that could not be listed, and why.
     fault: Option<(usize, WorkspaceError)>,
     stopped: Option<CancelReason>,
 }
 
-impl SearchState {
-    /// Checks whether the hits of a chunk may still be among the first.
-    fn needs(&self, number: usize) -> bool {
-        number < self.stop.load(Ordering::SeqCst)
+impl<'e> SearchState<'_, 'e> {
+    /// Checks whether the hits of a query in a chunk may still be among the first.
+    fn needs(&self, query: usize, number: usize) -> bool {
+        number < self.stops[query].load(Ordering::SeqCst)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, SearchProgress> {
+    fn needs_some(&self, number: usize) -> bool {
+        (0..self.queries.len()).any(|query| self.needs(query, number))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, SearchProgress<'e>> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, number: usize, hits: SearchHits, most: usize) {
+    fn put(&self, number: usize, hits: Vec<SearchHits>) {
         let mut found = self.lock();
+        let found = &mut *found;
         if found.slots.len() <= number {
             found.slots.resize_with(number + 1, || None);
         }
         found.slots[number] = Some(hits);
-        // Once there is enough, slots that other threads still fill must not count: which ones those are depends on the threads.
-        while found.lines < most
-            && let Some(Some(slot)) = found.slots.get(found.filled)
-        {
-            let lines = slot.lines;
-            found.lines += lines;
+        while let Some(hits) = found.slots.get_mut(found.filled).and_then(Option::take) {
+            for (at, (query, hits)) in self.queries.iter().zip(hits).enumerate() {
+                let total = &mut found.totals[at];
+                // Once there is enough, slots that other threads still fill must not count: which ones those are depends on the threads.
+                if total.lines < query.most {
+                    total.append(hits, query.most, |file| (found.each)(at, file));
+                    if total.lines >= query.most {
+                        self.stops[at].fetch_min(found.filled + 1, Ordering::SeqCst);
+                    }
+                }
+            }
             found.filled += 1;
         }
-        if found.lines >= most {
-            self.stop.fetch_min(found.filled, Ordering::SeqCst);
+    }
+
+    fn stop_at(&self, number: usize) {
+        for stop in &self.stops {
+            stop.fetch_min(number, Ordering::SeqCst);
         }
     }
 
     fn fault(&self, number: usize, error: WorkspaceError) {
-        self.stop.fetch_min(number, Ordering::SeqCst);
+        self.stop_at(number);
         let mut found = self.lock();
         if found.fault.as_ref().is_none_or(|(first, _)| number < *first) {
             found.fault = Some((number, error));
@@ -256,31 +268,28 @@ impl SearchState {
     }
 
     fn halt(&self, stopped: CancelReason) {
-        self.stop.store(0, Ordering::SeqCst);
+        self.stop_at(0);
         self.lock().stopped = Some(stopped);
     }
 }
 
 pub(super) fn search_with(
     shelf: &impl SearchableTree,
-    query: &Query<'_>,
+    queries: &[Query<'_>],
     cancel: &Cancel,
     threads: usize,
-) -> Result<SearchHits, WorkspaceError> {
+    each: &mut EachHits<'_>,
+) -> Result<Vec<SearchHits>, WorkspaceError> {
     let catalogue = shelf.catalogue(cancel)?;
+    let totals = queries.iter().map(|_| SearchHits::default()).collect();
     let board = SearchState {
+        queries,
         next: AtomicUsize::new(0),
-        stop: AtomicUsize::new(usize::MAX),
-        found: Mutex::new(SearchProgress::default()),
+        stops: queries.iter().map(|query| AtomicUsize::new(if query.most == 0 { 0 } else { usize::MAX })).collect(),
+        found: Mutex::new(SearchProgress { slots: Vec::new(), filled: 0, totals, each, fault: None, stopped: None }),
     };
-    let task = SearchTask {
-        shelf,
-        catalogue,
-        query,
-        cancel,
-        board: &board,
-        keep: shelf.kept().count_search() >= shelf.free_searches(),
-    };
+    let keep = shelf.kept().count_search() >= shelf.free_searches();
+    let task = SearchTask { shelf, catalogue, queries, cancel, board: &board, keep };
     let mut hand = shelf.hand();
     // A common word is found often enough in the first files: no other thread, with a handle of its own, is needed then.
     if task.one_chunk(&mut hand) {
@@ -298,46 +307,47 @@ pub(super) fn search_with(
     if let Some(stopped) = found.stopped {
         return Err(stopped.into());
     }
-    let enough = found.lines >= query.most;
-    if let (false, Some((_, error))) = (enough, found.fault) {
-        return Err(error);
+    let mut totals = found.totals;
+    let mut is_whole = catalogue.incomplete_reason().is_none();
+    if let Some((_, error)) = found.fault {
+        if totals.iter().zip(queries).any(|(total, query)| total.lines < query.most) {
+            return Err(error);
+        }
+        is_whole = false;
     }
-    let mut hits =
-        SearchHits { exhausted: !enough && catalogue.incomplete_reason().is_none(), ..SearchHits::default() };
-    for slot in found.slots.into_iter().take(found.filled).flatten() {
-        hits.append(slot);
+    for (total, query) in totals.iter_mut().zip(queries) {
+        total.exhausted = is_whole && total.lines < query.most;
     }
-    hits.truncate(query.most);
-    Ok(hits)
+    Ok(totals)
 }
 
 /// The work of each thread.
-struct SearchTask<'t, S> {
+struct SearchTask<'t, 'e, S> {
     shelf: &'t S,
     catalogue: &'t Catalogue,
-    query: &'t Query<'t>,
+    queries: &'t [Query<'t>],
     cancel: &'t Cancel,
-    board: &'t SearchState,
+    board: &'t SearchState<'t, 'e>,
     keep: bool,
 }
 
-impl<S: SearchableTree> SearchTask<'_, S> {
+impl<S: SearchableTree> SearchTask<'_, '_, S> {
     /// Searches the next chunk; `false` when there is none or none is needed.
     fn one_chunk(&self, hand: &mut CatalogueReader<'_>) -> bool {
         let number = self.board.next.fetch_add(1, Ordering::SeqCst);
-        if !self.board.needs(number) {
+        if !self.board.needs_some(number) {
             return false;
         }
         match self.catalogue.chunk(number, hand, self.cancel) {
             Ok(Some(chunk)) => match self.search_chunk(hand, &chunk, number) {
-                Ok(hits) => self.board.put(number, hits, self.query.most),
+                Ok(hits) => self.board.put(number, hits),
                 Err(stopped) => self.board.halt(stopped),
             },
             Ok(None) => return false,
             Err(WorkspaceError::Stopped(stopped)) => self.board.halt(stopped),
             Err(error) => self.board.fault(number, error),
         }
-        self.board.needs(number + 1)
+        self.board.needs_some(number + 1)
     }
 
     fn search_chunk(
@@ -345,32 +355,41 @@ impl<S: SearchableTree> SearchTask<'_, S> {
         hand: &mut CatalogueReader<'_>,
         chunk: &PathChunk,
         number: usize,
-    ) -> Result<SearchHits, CancelReason> {
-        let mut hits = SearchHits::default();
+    ) -> Result<Vec<SearchHits>, CancelReason> {
+        let mut hits: Vec<SearchHits> = self.queries.iter().map(|_| SearchHits::default()).collect();
         let contents = self.keep.then(|| chunk.contents());
+        let mut wanted = Vec::with_capacity(self.queries.len());
         for (at, (path, file)) in chunk.files().enumerate() {
             self.cancel.check()?;
             // The hits of a chunk that is not needed any more are not looked at, so it need not be searched to its end.
-            if !self.board.needs(number) {
+            let is_open = |at: usize| self.board.needs(at, number) && hits[at].lines < self.queries[at].most;
+            wanted.clear();
+            wanted.extend((0..self.queries.len()).filter(|at| is_open(*at)));
+            if wanted.is_empty() {
                 break;
             }
-            if is_searched(file.mode, path, self.query) {
-                let found = match contents {
-                    Some(contents) => self.search_kept(hand, path, file, &contents[at], &mut hits),
-                    None => match self.shelf.load_for(hand, path, file, self.query.pattern) {
-                        Ok(Some(content)) => self.search_content(path, &content, &mut hits),
+            wanted.retain(|at| is_searched(file.mode, path, &self.queries[*at]));
+            if wanted.is_empty() {
+                continue;
+            }
+            let found = match contents {
+                Some(contents) => self.search_kept(hand, path, file, &contents[at], (&wanted, &mut hits)),
+                None => {
+                    let may_match = |text: &str| wanted.iter().any(|at| self.queries[*at].pattern.needs_text(text));
+                    match self.shelf.load_for(hand, path, file, may_match) {
+                        Ok(Some(content)) => self.search_content(path, &content, (&wanted, &mut hits)),
                         Ok(None) => Ok(()),
                         Err(error) => Err(error),
-                    },
-                };
-                match (found, RepoPath::from_bytes(path)) {
+                    }
+                }
+            };
+            for at in &wanted {
+                let hits = &mut hits[*at];
+                match (&found, RepoPath::from_bytes(path)) {
                     (Ok(()), _) => hits.searched += 1,
                     (Err(error), Ok(path)) => hits.add_unread(path, error.to_string()),
                     (Err(_), Err(_)) => {}
                 }
-            }
-            if hits.lines >= self.query.most {
-                break;
             }
         }
         Ok(hits)
@@ -382,7 +401,7 @@ impl<S: SearchableTree> SearchTask<'_, S> {
         path: &[u8],
         file: &CatalogueFile,
         place: &OnceLock<SearchContent>,
-        hits: &mut SearchHits,
+        wanted: (&[usize], &mut [SearchHits]),
     ) -> Result<(), WorkspaceError> {
         let tree = self.shelf;
         let mut spare = None;
@@ -396,31 +415,35 @@ impl<S: SearchableTree> SearchTask<'_, S> {
         match kept {
             SearchContent::NotKept => {
                 let loaded = spare.unwrap_or_else(|| tree.load(hand, path, file))?;
-                self.search_content(path, &loaded, hits)
+                self.search_content(path, &loaded, wanted)
             }
-            kept => self.search_content(path, kept, hits),
+            kept => self.search_content(path, kept, wanted),
         }
     }
 
+    /// Adds the hits of the `wanted` queries in the contents of a file.
     fn search_content(
         &self,
         path: &[u8],
         content: &SearchContent,
-        hits: &mut SearchHits,
+        (wanted, hits): (&[usize], &mut [SearchHits]),
     ) -> Result<(), WorkspaceError> {
-        let pattern = self.query.pattern;
-        match content {
-            SearchContent::Text { text, .. } if pattern.is_costly(text) => {
-                hits.add_unread(RepoPath::from_bytes(path)?, COSTLY.to_owned());
-            }
-            SearchContent::Text { text, charset } if pattern.may_match(text) => {
-                let path = RepoPath::from_bytes(path)?;
-                let text = self.shelf.kept().text_of(&path, text, charset);
-                self.query.add_lines(path, text, hits);
-            }
-            SearchContent::Text { .. } | SearchContent::Binary | SearchContent::NotKept => {}
-            SearchContent::TooLarge(size) => {
-                hits.add_unread(RepoPath::from_bytes(path)?, format!("it has {size} bytes"));
+        let mut masked = None;
+        for at in wanted {
+            let (query, hits) = (&self.queries[*at], &mut hits[*at]);
+            match content {
+                SearchContent::Text { text, .. } if query.pattern.is_costly(text) => {
+                    hits.add_unread(RepoPath::from_bytes(path)?, COSTLY.to_owned());
+                }
+                SearchContent::Text { text, charset } if query.pattern.may_match(text) => {
+                    let path = RepoPath::from_bytes(path)?;
+                    let text = masked.get_or_insert_with(|| self.shelf.kept().text_of(&path, text, charset));
+                    query.add_lines(path, Arc::clone(text), hits);
+                }
+                SearchContent::Text { .. } | SearchContent::Binary | SearchContent::NotKept => {}
+                SearchContent::TooLarge(size) => {
+                    hits.add_unread(RepoPath::from_bytes(path)?, format!("it has {size} bytes"));
+                }
             }
         }
         Ok(())
@@ -432,32 +455,47 @@ fn is_searched(mode: FileMode, path: &[u8], query: &Query<'_>) -> bool {
     matches!(mode, FileMode::File | FileMode::Executable) && query.files.is_none_or(|files| files.allows_bytes(path))
 }
 
-/// Searches a small tree file by file.
+/// Searches a small tree file by file; see [`search()`].
 pub(super) fn search_sequentially(
     files: &[TreeEntry],
     read: impl Fn(&RepoPath) -> Result<Arc<FileText>, WorkspaceError>,
-    query: &Query<'_>,
+    queries: &[Query<'_>],
     cancel: &Cancel,
-) -> Result<SearchHits, WorkspaceError> {
-    let mut hits = SearchHits { exhausted: true, ..SearchHits::default() };
-    for file in files.iter().filter(|file| is_searched(file.mode, file.path.as_bytes(), query)) {
+    each: &mut EachHits<'_>,
+) -> Result<Vec<SearchHits>, WorkspaceError> {
+    let mut totals: Vec<SearchHits> =
+        queries.iter().map(|_| SearchHits { exhausted: true, ..SearchHits::default() }).collect();
+    for file in files {
         cancel.check()?;
-        match read(&file.path) {
-            Ok(text) if query.pattern.is_costly(text.text()) => hits.add_unread(file.path.clone(), COSTLY.to_owned()),
-            Ok(text) => {
-                query.add_lines(file.path.clone(), text, &mut hits);
-                hits.searched += 1;
-            }
-            Err(WorkspaceError::NotText { .. }) => hits.searched += 1,
-            Err(error @ (WorkspaceError::Stopped(_) | WorkspaceError::Repo(_))) => return Err(error),
-            Err(error) => hits.add_unread(file.path.clone(), error.to_string()),
+        let wants = |(query, total): (&Query<'_>, &SearchHits)| {
+            total.exhausted && is_searched(file.mode, file.path.as_bytes(), query)
+        };
+        let wanted: Vec<bool> = queries.iter().zip(&totals).map(wants).collect();
+        if !wanted.contains(&true) {
+            continue;
         }
-        if hits.lines >= query.most {
-            hits.exhausted = false;
-            break;
+        let text = match read(&file.path) {
+            Err(error @ (WorkspaceError::Stopped(_) | WorkspaceError::Repo(_))) => return Err(error),
+            text => text,
+        };
+        for (at, (query, total)) in queries.iter().zip(&mut totals).enumerate().filter(|(at, _)| wanted[*at]) {
+            let mut hits = SearchHits::default();
+            match &text {
+                Ok(text) if query.pattern.is_costly(text.text()) => {
+                    hits.add_unread(file.path.clone(), COSTLY.to_owned());
+                }
+                Ok(text) => {
+                    hits.searched = 1;
+                    query.add_lines(file.path.clone(), Arc::clone(text), &mut hits);
+                }
+                Err(WorkspaceError::NotText { .. }) => hits.searched = 1,
+                Err(error) => hits.add_unread(file.path.clone(), error.to_string()),
+            }
+            total.append(hits, query.most, |file| each(at, file));
+            total.exhausted = total.lines < query.most;
         }
     }
-    Ok(hits)
+    Ok(totals)
 }
 
 #[cfg(test)]
@@ -516,8 +554,10 @@ mod tests {
         for most in [1, 40, 200, usize::MAX] {
             let query = Query { pattern: &pattern, files: None, most, generated_last: false };
             let answer = |threads, keeps| {
-                let hits = search_with(&PathEchoTree::new(700, keeps), &query, &Cancel::never(), threads).unwrap();
-                let files: Vec<_> = hits.files.iter().map(|file| (file.path.clone(), file.lines.clone())).collect();
+                let mut files = Vec::new();
+                let mut each = |_: usize, file: FileHits| files.push((file.path, file.lines));
+                let tree = PathEchoTree::new(700, keeps);
+                let hits = search_with(&tree, &[query], &Cancel::never(), threads, &mut each).unwrap().remove(0);
                 (files, hits.lines, hits.exhausted, hits.unread, hits.unread_named)
             };
             let one = answer(1, true);
@@ -526,6 +566,31 @@ mod tests {
                 for keeps in [false, true, false, true, false] {
                     assert_eq!(answer(threads, keeps), one, "{threads} threads, {most} lines");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn queries_that_are_asked_together_have_the_answers_that_each_has_alone() {
+        let patterns = ["[13]", "0", "f00[2-4]", "none"].map(|pattern| LineRegex::new(pattern).unwrap());
+        let filter = PathFilter::new(&["f002*".to_owned(), "f003*".to_owned()], &[]).unwrap();
+        let mut queries: Vec<Query<'_>> = Vec::new();
+        for (at, pattern) in patterns.iter().enumerate() {
+            let files = (at == 0).then_some(&filter);
+            queries.push(Query { pattern, files, most: [20, 300, usize::MAX, 1][at], generated_last: false });
+        }
+        let answers = |queries: &[Query<'_>], threads: usize, keeps: bool| {
+            let mut files = vec![Vec::new(); queries.len()];
+            let mut each = |at: usize, file: FileHits| files[at].push((file.path, file.lines));
+            let tree = PathEchoTree::new(700, keeps);
+            let hits = search_with(&tree, queries, &Cancel::never(), threads, &mut each).unwrap();
+            hits.into_iter().map(|hits| (hits.lines, hits.exhausted, hits.unread_named)).zip(files).collect::<Vec<_>>()
+        };
+        let alone: Vec<_> = queries.iter().flat_map(|query| answers(&[*query], 1, false)).collect();
+        assert_eq!(alone.iter().map(|answer| answer.0.0).collect::<Vec<_>>(), [20, 300, 270, 0]);
+        for threads in [1, 2, 8] {
+            for keeps in [false, true] {
+                assert_eq!(answers(&queries, threads, keeps), alone, "{threads} threads");
             }
         }
     }

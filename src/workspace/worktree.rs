@@ -15,7 +15,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use super::catalogue::{Catalogue, CatalogueFile, CatalogueReader};
 use super::content::{MaskedTextCache, READ_LIMIT, SearchContent};
 use super::index::{StagedEntry, staged};
-use super::search::{self, Query, SearchHits, SearchableTree};
+use super::search::{self, EachHits, Query, SearchHits, SearchableTree};
 use super::{TreeEntry, Workspace, WorkspaceError, lookup};
 use crate::domain::change::{FileMode, Omission};
 use crate::domain::filter::PathFilter;
@@ -321,8 +321,13 @@ impl Workspace for Worktree {
         }
     }
 
-    fn search(&self, query: &Query<'_>, cancel: &Cancel) -> Result<SearchHits, WorkspaceError> {
-        search::search(self, query, cancel)
+    fn search_each(
+        &self,
+        queries: &[Query<'_>],
+        cancel: &Cancel,
+        each: &mut EachHits<'_>,
+    ) -> Result<Vec<SearchHits>, WorkspaceError> {
+        search::search(self, queries, cancel, each)
     }
 
     fn listing_cut(&self) -> Option<String> {

@@ -106,6 +106,11 @@ impl FileText {
         Some(start..self.starts.get(last).map_or(self.text.len(), |next| *next as usize))
     }
 
+    /// Checks whether masking left it as it was.
+    pub fn has_no_secret(&self) -> bool {
+        self.masked_lines.is_empty() && self.prints.is_empty()
+    }
+
     /// The lines on which something is masked, 1-indexed.
     pub fn masked_lines(&self) -> &[u32] {
         &self.masked_lines

@@ -2,22 +2,22 @@
 //!
 //! A name is removed if no line of code at the head has it; remaining uses in code belong in `gone`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use aho_corasick::AhoCorasick;
 
 use super::super::checks::CheckInfo;
-use super::super::target::{ChangedLineIndex, is_prose, is_test_path};
+use super::super::target::is_prose;
 use super::claims::{AffectedPlace, RemoteEffect};
 use super::context::ImpactContext;
 use super::lines::has_word;
-use super::search::ChangedNames;
+use super::removed_names::{RemovedNames, is_excluded};
+use super::search::{ChangedNames, NamedLine};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::path::RepoPath;
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::LazyPattern;
 use crate::sys::cancel::CancelReason;
-use crate::workspace::{LineRegex, Query, WorkspaceError};
 
 pub(super) const INFO: CheckInfo = CheckInfo {
     name: "impact/removed-but-mentioned",
@@ -28,19 +28,9 @@ pub(super) const INFO: CheckInfo = CheckInfo {
     cwe: None,
 };
 
-/// Maximum number of removed names: a change that removes more is about removing them.
-const MOST: usize = 60;
-/// The search ends at this number of matching lines.
-const MOST_LINES: usize = 4_000;
 /// Maximum number of texts with a name; a more frequent one is a common word.
 const MOST_TEXTS: usize = 6;
 
-static SETTING: LazyPattern = LazyPattern::new(
-    r#"(?:getenv\(|Getenv\(|LookupEnv\(|environ\.get\(|environ\[|env::var(?:_os)?\(|process\.env\.|process\.env\[|import\.meta\.env\.)["'`]?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"#,
-);
-static FLAG: LazyPattern = LazyPattern::new(
-    r#"(?:add_argument\(|add_option\(|\.option\(|addOption\(|@Option|@click\.option\(|\.addFlag\()[^#]*?["'`, ](--[a-z][a-z0-9]+(?:-[a-z0-9]+)+)"#,
-);
 // Texts about history or plans.
 static PAST_FILE: LazyPattern = LazyPattern::new(
     r"(?i)change|history|news|release|migrat|upgrad|deprecat|archive|legacy|whatsnew|what-s-new|(?:^|[/_.-])(?:adr|rfc|plan|spec|proposal|design|decision|roadmap|todo|blog|post|report|audit|notes|task|memor|draft|versioned|version)|\d{4}-\d{2}",
@@ -51,21 +41,21 @@ static PAST_LINE: LazyPattern = LazyPattern::new(
 
 /// Finds the texts that still mention a removed name.
 pub(super) fn find(ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Result<Vec<RemoteEffect>, CancelReason> {
-    let removed = removed(ground, names)?;
-    if removed.is_empty() {
-        return Ok(Vec::new());
-    }
-    if removed.len() > MOST {
+    let removed = names.removed()?;
+    if removed.are_too_many() {
         ground.note(format!(
             "whether texts still tell of {} removed names was not asked: there are too many",
             removed.len()
         ));
         return Ok(Vec::new());
     }
-    let mut mentions = mentions(ground, &removed)?;
+    if removed.len() == 0 {
+        return Ok(Vec::new());
+    }
+    let mut mentions = mentions(removed, names.hits()?.lines_with_removed());
     let mut effects = Vec::new();
-    for (name, (file, lines)) in removed {
-        let Some(elsewhere) = mentions.remove(&name).filter(|found| !found.is_empty()) else { continue };
+    for (name, (file, lines)) in removed.iter() {
+        let Some(elsewhere) = mentions.remove(name).filter(|found| !found.is_empty()) else { continue };
         let more =
             if elsewhere.len() > 1 { format!(" and {} more places", elsewhere.len() - 1) } else { String::new() };
         effects.push(RemoteEffect {
@@ -81,122 +71,30 @@ pub(super) fn find(ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Resu
     Ok(effects)
 }
 
-/// Returns the names that the change removes and does not write again, with their places.
-fn removed(
-    ground: &ImpactContext<'_>,
-    names: &ChangedNames<'_>,
-) -> Result<BTreeMap<String, (usize, LineRange)>, CancelReason> {
-    let mut found: BTreeMap<String, (usize, LineRange)> = BTreeMap::new();
-    for gone in &names.changed()?.gone {
-        if is_distinctive(&gone.home.name) {
-            found.entry(gone.home.name.clone()).or_insert((gone.home.file, gone.home.lines));
-        }
-    }
-    for (at, file) in ground.sides.files() {
-        let path = file.path_at(DiffSide::Old);
-        if file.without_text().is_some() || file.language.is_none() || file.deletions == 0 || is_excluded(path) {
-            continue;
-        }
-        let Some(text) = ground.read(DiffSide::Old, path)? else { continue };
-        let touched = ChangedLineIndex::of(file, DiffSide::Old);
-        for (number, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
-            for pattern in [&SETTING, &FLAG].into_iter().filter_map(LazyPattern::regex) {
-                let names = pattern.captures_iter(line).filter_map(|groups| Some(groups.get(1)?.as_str().to_owned()));
-                for name in names.filter(|name| name.len() >= 8) {
-                    found.entry(name).or_insert((at, LineRange::line(number)));
-                }
-            }
-        }
-    }
-    let added = added(ground, &found.keys().map(String::as_str).collect::<Vec<_>>())?;
-    let mut at = 0..;
-    found.retain(|_, _| at.next().is_some_and(|at| !added.contains(&at)));
-    Ok(found)
-}
-
-/// Returns which of the names the change writes somewhere.
-fn added(ground: &ImpactContext<'_>, names: &[&str]) -> Result<HashSet<usize>, CancelReason> {
-    let mut added = HashSet::new();
-    if names.is_empty() {
-        return Ok(added);
-    }
-    // If that is unknown, all of them count as written: nothing is reported.
-    let Ok(automaton) = AhoCorasick::new(names) else { return Ok((0..names.len()).collect()) };
-    for file in ground.sides.change.files.iter().filter(|file| file.without_text().is_none() && file.additions > 0) {
-        let Some(text) = ground.read(DiffSide::New, &file.path)?.filter(|_| added.len() < names.len()) else {
-            continue;
-        };
-        let touched = ChangedLineIndex::of(file, DiffSide::New);
-        for (_, line) in text.all_lines().filter(|(number, _)| touched.covers(*number)) {
-            added.extend(automaton.find_overlapping_iter(line).map(|hit| hit.pattern().as_usize()));
-        }
-    }
-    Ok(added)
-}
-
-/// Checks whether a name has enough words to be distinctive.
-fn is_distinctive(name: &str) -> bool {
-    let letters: Vec<char> = name.chars().collect();
-    let humps = letters.windows(2).filter(|pair| pair[0].is_lowercase() && pair[1].is_uppercase()).count();
-    let parts = name.split('_').filter(|part| !part.is_empty()).count();
-    let words = (humps + 1).max(parts);
-    letters.len() >= 10
-        && name.is_ascii()
-        && (words >= 3 || (words == 2 && letters.len() >= 14))
-        && !name.starts_with("test")
-}
-
-/// Checks for tests, generated and vendored files.
-fn is_excluded(path: &RepoPath) -> bool {
-    let text = path.display_name().to_ascii_lowercase();
-    is_test_path(path) || text.split('/').any(|part| matches!(part, "vendor" | "node_modules" | "third_party" | "dist"))
-}
-
-/// Returns the texts that still mention names which no code has.
-fn mentions(
-    ground: &ImpactContext<'_>,
-    removed: &BTreeMap<String, (usize, LineRange)>,
-) -> Result<HashMap<String, Vec<AffectedPlace>>, CancelReason> {
-    let names: Vec<&str> = removed.keys().map(String::as_str).collect();
-    let words: Vec<String> = names.iter().map(|name| regex::escape(name)).collect();
-    let (Ok(pattern), Ok(automaton)) = (LineRegex::new(&words.join("|")), AhoCorasick::new(&names)) else {
-        return Ok(HashMap::new());
-    };
-    let query = Query { pattern: &pattern, files: None, most: MOST_LINES, generated_last: false };
-    let hits = match ground.sides.new.search(&query, ground.sides.cancel) {
-        Ok(hits) => hits,
-        Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-        Err(error) => {
-            ground.note(format!("texts about removed names could not be looked for: {error}"));
-            return Ok(HashMap::new());
-        }
-    };
-    if !hits.exhausted {
-        return Ok(HashMap::new());
-    }
+/// Returns the texts that still mention names which no code has, given the lines with one; none if not all lines are known.
+fn mentions(removed: &RemovedNames, lines: Option<&[NamedLine]>) -> HashMap<String, Vec<AffectedPlace>> {
+    let names: Vec<&str> = removed.iter().map(|(name, _)| name).collect();
+    let (Ok(automaton), Some(lines)) = (AhoCorasick::new(&names), lines) else { return HashMap::new() };
     let mut found: HashMap<String, Vec<AffectedPlace>> = HashMap::new();
     let mut alive: BTreeSet<&str> = BTreeSet::new();
-    for file in &hits.files {
-        ground.sides.cancel.check()?;
-        let kind = MentionKind::of(&file.path);
-        for (number, line) in file.lines.iter().filter_map(|number| Some((*number, file.text.line(*number)?))) {
-            for name in automaton.find_overlapping_iter(line).map(|hit| names[hit.pattern().as_usize()]) {
-                let tells = kind == MentionKind::Prose || (kind == MentionKind::Code && is_comment(line));
-                if kind == MentionKind::Past || (tells && is_history(line)) || (tells && !has_word(line, name)) {
-                    continue;
-                }
-                if !tells {
-                    alive.insert(name);
-                    continue;
-                }
-                let note = format!("This still tells of `{name}`.");
-                let places = found.entry(name.to_owned()).or_default();
-                places.push(AffectedPlace { path: file.path.clone(), lines: LineRange::line(number), note });
+    for NamedLine { path, number, text: line } in lines {
+        let kind = MentionKind::of(path);
+        for name in automaton.find_overlapping_iter(line).map(|hit| names[hit.pattern().as_usize()]) {
+            let tells = kind == MentionKind::Prose || (kind == MentionKind::Code && is_comment(line));
+            if kind == MentionKind::Past || (tells && is_history(line)) || (tells && !has_word(line, name)) {
+                continue;
             }
+            if !tells {
+                alive.insert(name);
+                continue;
+            }
+            let note = format!("This still tells of `{name}`.");
+            let places = found.entry(name.to_owned()).or_default();
+            places.push(AffectedPlace { path: path.clone(), lines: LineRange::line(*number), note });
         }
     }
     found.retain(|name, places| !alive.contains(name.as_str()) && places.len() <= MOST_TEXTS);
-    Ok(found)
+    found
 }
 
 /// The kind of a file's contents.
@@ -234,7 +132,6 @@ fn is_history(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::super::synthetic_change::SyntheticChange;
-    use super::*;
 
     const WAS: &str = "def open_the_gate(key):\n    return key\n\n\ndef main():\n    return 1\n";
     const NOW: &str = "def main():\n    return 1\n";
@@ -281,19 +178,5 @@ mod tests {
             .was("README.md", "Set `GATE_KEY_FILE`.\n")
             .now("README.md", "Set `GATE_KEY_FILE`.\n");
         assert_eq!(change.reported(), ["impact/removed-but-mentioned a.ts:1"]);
-    }
-
-    #[test]
-    fn a_name_of_few_words_means_many_things() {
-        for (name, is) in [
-            ("open_the_gate", true),
-            ("getUserById", true),
-            ("get_user", false),
-            ("createServerNow", true),
-            ("createServer", false),
-            ("synchronizeAllOf", true),
-        ] {
-            assert_eq!(is_distinctive(name), is, "{name}");
-        }
     }
 }

@@ -13,6 +13,7 @@ mod implementors;
 mod lines;
 mod mentioned;
 mod removed;
+mod removed_names;
 mod resolve;
 mod search;
 mod text_check;

@@ -9,17 +9,20 @@ use super::super::target::word_positions;
 use super::changed::{DefinitionChanges, DefinitionSite, FileOutlines, Visibility};
 use super::context::ImpactContext;
 use super::family::LanguageFamily;
+use super::removed_names::RemovedNames;
 use crate::domain::filter::PathFilter;
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
 use crate::sys::cancel::CancelReason;
-use crate::workspace::{LineRegex, Query, WorkspaceError};
+use crate::workspace::{FileHits, LineRegex, Query, WorkspaceError};
 
 /// Maximum number of searched names; the first ones represent a larger change.
 const MOST_NAMES: usize = 400;
 /// The search ends at this number of matching lines.
 const MOST_LINES: usize = 50_000;
+/// Maximum number of lines with a removed name; there are mentions of none if it is exceeded.
+const MOST_REMOVED_LINES: usize = 4_000;
 /// Maximum number of files with a name that is followed.
 const MOST_FILES: usize = 400;
 /// Maximum number of files of a package that is followed completely.
@@ -33,12 +36,13 @@ pub(super) struct ChangedNames<'a> {
     /// Outlines of the files of the change that were read before, by index.
     outlines: &'a [Option<&'a FileOutlines>],
     changed: OnceCell<DefinitionChanges>,
+    removed: OnceCell<RemovedNames>,
     hits: OnceCell<NameHits>,
 }
 
 impl<'a> ChangedNames<'a> {
     pub(super) fn new(ground: &'a ImpactContext<'a>, outlines: &'a [Option<&'a FileOutlines>]) -> Self {
-        Self { ground, outlines, changed: OnceCell::new(), hits: OnceCell::new() }
+        Self { ground, outlines, changed: OnceCell::new(), removed: OnceCell::new(), hits: OnceCell::new() }
     }
 
     /// Returns the changes to definitions.
@@ -50,13 +54,22 @@ impl<'a> ChangedNames<'a> {
         Ok(self.changed.get_or_init(|| changed))
     }
 
-    /// Returns the files at the head with the names that the change is about.
+    /// Returns the names that the change removes.
+    pub(super) fn removed(&self) -> Result<&RemovedNames, CancelReason> {
+        if let Some(removed) = self.removed.get() {
+            return Ok(removed);
+        }
+        let removed = RemovedNames::of(self.ground, self.changed()?)?;
+        Ok(self.removed.get_or_init(|| removed))
+    }
+
+    /// Returns the files at the head with the names that the change is about, and the lines with names that it removes.
     pub(super) fn hits(&self) -> Result<&NameHits, CancelReason> {
         if let Some(hits) = self.hits.get() {
             return Ok(hits);
         }
         let names: BTreeMap<LanguageFamily, BTreeSet<String>> = self.changed()?.names();
-        let hits = search(self.ground, &names)?;
+        let hits = search(self.ground, &names, self.removed()?)?;
         Ok(self.hits.get_or_init(|| hits))
     }
 
@@ -111,12 +124,22 @@ impl<'a> ChangedNames<'a> {
     }
 }
 
-/// The files of the head with each name.
+/// The files of the head with each name, and the lines with removed names.
 #[derive(Debug, Default)]
 pub(super) struct NameHits {
     files: BTreeMap<(LanguageFamily, String), BTreeSet<RepoPath>>,
     /// `true` if every file was searched.
     whole: bool,
+    /// `None` if there are too many.
+    removed: Option<Vec<NamedLine>>,
+}
+
+/// A line of the head with a name.
+#[derive(Debug)]
+pub(super) struct NamedLine {
+    pub(super) path: RepoPath,
+    pub(super) number: u32,
+    pub(super) text: String,
 }
 
 impl NameHits {
@@ -125,58 +148,20 @@ impl NameHits {
         let found = self.files.get(&(family, name.to_owned()))?;
         (self.whole && found.len() <= MOST_FILES).then_some(found)
     }
-}
 
-fn search(
-    ground: &ImpactContext<'_>,
-    names: &BTreeMap<LanguageFamily, BTreeSet<String>>,
-) -> Result<NameHits, CancelReason> {
-    let mut all: BTreeSet<&str> = names.values().flatten().map(String::as_str).collect();
-    if all.is_empty() {
-        return Ok(NameHits { whole: true, ..NameHits::default() });
+    /// Returns the lines with a removed name, in any file; `None` if not all of them are known.
+    pub(super) fn lines_with_removed(&self) -> Option<&[NamedLine]> {
+        self.removed.as_deref()
     }
-    while all.len() > MOST_NAMES {
-        all.pop_last();
-        ground.note(format!("only {MOST_NAMES} of the names that the change is about were followed beyond its files"));
-    }
-    let all: Vec<&str> = all.into_iter().collect();
-    let mut hits = NameHits { whole: true, ..NameHits::default() };
-    for (family, of_family) in names {
-        for name in of_family.iter().filter(|name| all.contains(&name.as_str())) {
-            hits.files.insert((*family, name.clone()), BTreeSet::new());
-        }
-    }
-    let words: Vec<String> = all.iter().map(|name| regex::escape(name)).collect();
-    let globs: Vec<String> = names.keys().flat_map(|family| family.globs()).map(|glob| (*glob).to_owned()).collect();
-    let (Ok(pattern), Ok(filter)) =
-        (LineRegex::new(&format!(r"\b(?:{})\b", words.join("|"))), PathFilter::new(&globs, &[]))
-    else {
-        return Ok(NameHits::default());
-    };
-    let Ok(automaton) = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&all) else {
-        return Ok(NameHits::default());
-    };
-    let query = Query { pattern: &pattern, files: Some(&filter), most: MOST_LINES, generated_last: false };
-    let found = match ground.sides.new.search(&query, ground.sides.cancel) {
-        Ok(found) => found,
-        Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
-        Err(error) => {
-            ground.note(format!("the names that the change is about could not be searched: {error}"));
-            return Ok(NameHits::default());
-        }
-    };
-    if !found.exhausted {
-        ground.note("the names that the change is about stand in too many places to be followed".to_owned());
-        hits.whole = false;
-    }
-    for file in found.files {
-        ground.sides.cancel.check()?;
-        let Some(family) = LanguageFamily::of(&file.path) else { continue };
+
+    /// Adds a file that has some of the names.
+    fn add_file(&mut self, file: &FileHits, all: &[&str], automaton: &AhoCorasick) {
+        let Some(family) = LanguageFamily::of(&file.path) else { return };
         for line in file.lines.iter().filter_map(|number| file.text.line(*number)) {
             for word in automaton.find_overlapping_iter(line) {
                 let name = all[word.pattern().as_usize()];
                 if is_whole(line, word.start(), word.end())
-                    && let Some(files) = hits.files.get_mut(&(family, name.to_owned()))
+                    && let Some(files) = self.files.get_mut(&(family, name.to_owned()))
                     && files.len() <= MOST_FILES
                 {
                     files.insert(file.path.clone());
@@ -184,9 +169,13 @@ fn search(
             }
         }
     }
-    let common: Vec<String> =
-        hits.files.iter().filter(|(_, files)| files.len() > MOST_FILES).map(|((_, name), _)| name.clone()).collect();
-    if !common.is_empty() {
+
+    fn note_common_names(&self, ground: &ImpactContext<'_>) {
+        let common = self.files.iter().filter(|(_, files)| files.len() > MOST_FILES);
+        let common: Vec<&str> = common.map(|((_, name), _)| name.as_str()).collect();
+        if common.is_empty() {
+            return;
+        }
         let listed = common.iter().take(MOST_LISTED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let more = common.len().saturating_sub(MOST_LISTED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -194,6 +183,72 @@ fn search(
             "names that stand in more than {MOST_FILES} files were not followed beyond the change: {listed}{more}"
         ));
     }
+}
+
+/// Searches the head once for both.
+fn search(
+    ground: &ImpactContext<'_>,
+    names: &BTreeMap<LanguageFamily, BTreeSet<String>>,
+    removed: &RemovedNames,
+) -> Result<NameHits, CancelReason> {
+    let mut all: BTreeSet<&str> = names.values().flatten().map(String::as_str).collect();
+    while all.len() > MOST_NAMES {
+        all.pop_last();
+        ground.note(format!("only {MOST_NAMES} of the names that the change is about were followed beyond its files"));
+    }
+    let mut hits = NameHits { whole: true, ..NameHits::default() };
+    for (family, of_family) in names {
+        for name in of_family.iter().filter(|name| all.contains(name.as_str())) {
+            hits.files.insert((*family, name.clone()), BTreeSet::new());
+        }
+    }
+    let all: Vec<&str> = all.into_iter().collect();
+    let removed: Vec<&str> = removed.iter().map(|(name, _)| name).filter(|_| !removed.are_too_many()).collect();
+    let globs: Vec<String> = names.keys().flat_map(|family| family.globs()).map(|glob| (*glob).to_owned()).collect();
+    let any_of = |words: &[&str]| words.iter().map(|word| regex::escape(word)).collect::<Vec<_>>().join("|");
+    let patterns = (LineRegex::new(&format!(r"\b(?:{})\b", any_of(&all))), LineRegex::new(&any_of(&removed)));
+    let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&all);
+    let ((Ok(of_names), Ok(of_removed)), Ok(filter), Ok(automaton)) =
+        (patterns, PathFilter::new(&globs, &[]), automaton)
+    else {
+        return Ok(NameHits::default());
+    };
+    if all.is_empty() && removed.is_empty() {
+        return Ok(hits);
+    }
+    let most = |words: &[&str], most: usize| if words.is_empty() { 0 } else { most };
+    let query = |pattern, files, most| Query { pattern, files, most, generated_last: false };
+    let queries = [
+        query(&of_names, Some(&filter), most(&all, MOST_LINES)),
+        query(&of_removed, None, most(&removed, MOST_REMOVED_LINES)),
+    ];
+    let mut lines_with_removed = Vec::new();
+    let mut each = |at: usize, file: FileHits| {
+        if at == 0 {
+            hits.add_file(&file, &all, &automaton);
+        } else {
+            let line = |number: &u32| {
+                let text = file.text.line(*number)?.to_owned();
+                Some(NamedLine { path: file.path.clone(), number: *number, text })
+            };
+            lines_with_removed.extend(file.lines.iter().filter_map(line));
+        }
+    };
+    let totals = match ground.sides.new.search_each(&queries, ground.sides.cancel, &mut each) {
+        Ok(totals) => totals,
+        Err(WorkspaceError::Stopped(stopped)) => return Err(stopped),
+        Err(error) => {
+            ground.note(format!("the names that the change is about could not be searched: {error}"));
+            return Ok(NameHits::default());
+        }
+    };
+    let is_whole = |at: usize| totals.get(at).is_some_and(|total| total.exhausted);
+    hits.whole = all.is_empty() || is_whole(0);
+    if !hits.whole {
+        ground.note("the names that the change is about stand in too many places to be followed".to_owned());
+    }
+    hits.removed = is_whole(1).then_some(lines_with_removed);
+    hits.note_common_names(ground);
     Ok(hits)
 }
 
