@@ -21,7 +21,7 @@ use crate::domain::run::{Engine, Usage};
 use crate::domain::verification::VerificationTotals as Numbers;
 use crate::evidence::GrammarLanguages;
 use crate::prompt::{LeadVars, PromptError};
-use crate::rules::{self, RulesInput, RulesReport};
+use crate::rules::{self, ChangedLines, RulesInput, RulesReport};
 use crate::syntax::TreeCache;
 use crate::sys::blocking::{self, BlockingFailure};
 use crate::sys::cancel::{Cancel, CancelReason};
@@ -177,7 +177,8 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
 pub(super) fn prepare_without_rules(run: &ModelRun, journal: &Journal) -> Result<PreparedReview, EngineError> {
     let mut prepared = Preparation::of(run, journal);
     let mut report = RulesReport::default();
-    rules::add_reports(&rules_input(run, &run.packs.trees(), None), &run.reports, &mut report);
+    let (lines, trees) = (ChangedLines::default(), run.packs.trees());
+    rules::add_reports(&rules_input(run, (&lines, &trees), None), &run.reports, &mut report);
     let _ = prepared.builder.add_leads(&report.claims, &run.cancel);
     prepared.whole(None, None)
 }
@@ -275,13 +276,18 @@ impl<'r> Preparation<'r> {
     }
 }
 
-fn rules_input<'a>(run: &'a ModelRun, trees: &'a TreeCache, only: Option<&'a BTreeSet<usize>>) -> RulesInput<'a> {
+fn rules_input<'a>(
+    run: &'a ModelRun,
+    (lines, trees): (&'a ChangedLines, &'a TreeCache),
+    only: Option<&'a BTreeSet<usize>>,
+) -> RulesInput<'a> {
     RulesInput {
         change: &run.change,
         only,
         new: run.new.as_ref(),
         old: run.old.as_ref(),
         packs: &run.packs,
+        lines,
         trees,
         cancel: &run.cancel,
         events: if only.is_some() { &NullEventSink } else { run.events.as_ref() },
@@ -318,7 +324,8 @@ impl RuleLeads {
             return (Some(CancelReason::Interrupted), Vec::new());
         }
         let trees_of_rules = run.packs.trees();
-        let input = rules_input(run, &trees_of_rules, only);
+        let lines = ChangedLines::default();
+        let input = rules_input(run, (&lines, &trees_of_rules), only);
         let mut report = rules::run(&input);
         rules::add_reports(&input, &run.reports, &mut report);
         let rest = builder.add_leads(&report.claims, &run.cancel);

@@ -12,7 +12,7 @@ use crate::domain::review::{CoverageState, FileCoverage, Review};
 use crate::domain::run::Engine;
 use crate::domain::run::RunId;
 use crate::evidence::GrammarLanguages;
-use crate::rules::{self, Packs, RulesInput, ScannerReports};
+use crate::rules::{self, ChangedLines, Packs, RulesInput, ScannerReports};
 use crate::sys::blocking::BlockingFailure;
 use crate::sys::cancel::Cancel;
 use crate::workspace::Workspace;
@@ -58,6 +58,7 @@ pub fn review_with_rules(run: &RulesRun<'_>) -> Review {
         new,
         old,
         packs: run.packs,
+        lines: &ChangedLines::default(),
         trees: &trees,
         cancel: run.cancel,
         events: run.events,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::PACKS;
+use super::changed_lines::ChangedLines;
 use super::checks::CHECKS;
 use super::packs::Packs;
 use super::per_file::PerFileResults;
@@ -92,6 +93,7 @@ fn what_is_asked_beforehand_changes_nothing() {
             new: &new,
             old: &old,
             packs: &packs,
+            lines: &ChangedLines::default(),
             trees: &trees,
             cancel: &cancel,
             events: &crate::domain::event::NullEventSink,

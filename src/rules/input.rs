@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::changed_lines::ChangedLines;
 use super::packs::Packs;
 use super::sides::BothSides;
 use crate::domain::change::ChangeSet;
@@ -22,6 +23,8 @@ pub struct RulesInput<'a> {
     pub old: &'a dyn Workspace,
     /// The rules.
     pub packs: &'a Packs,
+    /// The cache of changed lines; a new one for each change.
+    pub lines: &'a ChangedLines,
     /// The cache of syntax trees; a new one for each run.
     pub trees: &'a TreeCache,
     /// Checked between files and inside long ones.
@@ -38,7 +41,7 @@ impl<'a> RulesInput<'a> {
 
     /// The part that rules without settings read.
     pub(super) fn sides(&self) -> BothSides<'a> {
-        let RulesInput { change, only, old, new, trees, cancel, .. } = *self;
-        BothSides { change, only, old, new, trees, cancel }
+        let RulesInput { change, only, old, new, lines, trees, cancel, .. } = *self;
+        BothSides { change, only, old, new, lines, trees, cancel }
     }
 }

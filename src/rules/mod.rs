@@ -13,6 +13,7 @@ mod allow_comments;
 mod base_matches;
 mod bounds;
 mod cause;
+mod changed_lines;
 mod checks;
 mod claims;
 mod document;
@@ -38,6 +39,7 @@ mod target;
 
 pub use crate::syntax::TreeCache;
 
+pub use changed_lines::ChangedLines;
 pub use fault::{PackFault, PackPlace, RuleError};
 pub use input::RulesInput;
 pub use pack::PackFile;

@@ -13,7 +13,7 @@ use super::recorded_hits::{grade, is_unproven};
 use crate::domain::filter::PathFilter;
 use crate::domain::rule_info::{PackOwner, RuleInfo};
 use crate::domain::text::mask;
-use crate::syntax::{Grammar, RuleParts, RuleSet, RuleSource, SyntaxError};
+use crate::syntax::{Grammar, RuleParts, RuleSet, RuleSource, SyntaxError, TextNeed};
 
 /// Name prefix of all rules of a project, whichever file they are in, so that none can pass for another's.
 pub(super) const OF_PROJECT: &str = "project";
@@ -311,19 +311,31 @@ impl Pack {
         filter.map_err(PackFault::Paths)
     }
 
+    /// Returns the rules that were compiled for `grammar`; `None` if the pack does not apply to it.
+    fn set(&self, grammar: Grammar) -> Option<&RuleSet> {
+        let place = self.grammars.iter().position(|own| *own == grammar)?;
+        Some(self.compiled.get(place)?.get_or_init(|| RuleSet::new(grammar, self.lazy_rules().len())))
+    }
+
+    fn parts(&self, grammar: Grammar, number: usize) -> Option<RuleParts<'_>> {
+        self.rule(number).filter(|rule| rule.grammars.contains(&grammar)).map(PackRule::parts)
+    }
+
+    /// Returns how much of a text a rule has to see, given the other side of its change.
+    pub(super) fn text_need(&self, grammar: Grammar, number: usize, texts: (&str, Option<&str>)) -> TextNeed {
+        let set = self.set(grammar);
+        set.map_or(TextNeed::Affected, |set| set.text_need(number, || self.parts(grammar, number), texts))
+    }
+
     /// Returns the selected rules compiled for `grammar`; `None` if the pack does not apply to it.
     pub(super) fn compiled(
         &self,
         grammar: Grammar,
         wanted: &dyn Fn(usize) -> bool,
     ) -> Option<Result<&RuleSet, RuleError>> {
-        let place = self.grammars.iter().position(|own| *own == grammar)?;
-        let count = self.lazy_rules().len();
-        let set = self.compiled.get(place)?.get_or_init(|| RuleSet::new(grammar, count));
-        let ready = (0..count).filter(|number| wanted(*number)).try_for_each(|number| {
-            let rule = || self.rule(number).filter(|rule| rule.grammars.contains(&grammar));
-            set.compile_all(number, || rule().map(PackRule::parts))
-        });
+        let set = self.set(grammar)?;
+        let mut wanted = (0..self.lazy_rules().len()).filter(|number| wanted(*number));
+        let ready = wanted.try_for_each(|number| set.compile_all(number, || self.parts(grammar, number)));
         Some(ready.map(|()| set).map_err(|error| self.faulty(grammar, error)))
     }
 

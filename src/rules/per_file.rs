@@ -75,7 +75,12 @@ pub(super) fn evaluate_file(
     }
     let told = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| &hit.hit);
     precompute_proofs(input, file, DiffSide::New, told)?;
-    precompute_proofs(input, file, DiffSide::Old, left.hits())
+    precompute_proofs(input, file, DiffSide::Old, left.hits())?;
+    if file.language.is_some() {
+        input.sides().changed_lines(at, DiffSide::Old)?;
+        input.sides().changed_lines(at, DiffSide::New)?;
+    }
+    Ok(())
 }
 
 /// Computes what is needed to prove matches that may be reported: enclosing symbols, and whether the text parses in its language.
@@ -109,6 +114,7 @@ fn precompute_proofs<'h>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::changed_lines::ChangedLines;
     use super::super::packs::Packs;
     use super::super::synthetic_change::SyntheticChange;
     use super::*;
@@ -128,6 +134,7 @@ mod tests {
             new: &new,
             old: &old,
             packs: &packs,
+            lines: &ChangedLines::default(),
             trees: &trees,
             cancel,
             events: &NullEventSink,

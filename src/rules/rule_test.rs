@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::changed_lines::ChangedLines;
 use super::input::RulesInput;
 use super::packs::Packs;
 use super::run::{RulesReport, run};
@@ -175,6 +176,7 @@ pub(super) fn review(made_up: &SyntheticChange, packs: &Packs, cancel: &Cancel) 
         new: &new,
         old: &old,
         packs,
+        lines: &ChangedLines::default(),
         trees: &crate::syntax::TreeCache::default(),
         cancel,
         events: &NullEventSink,

@@ -227,6 +227,7 @@ fn why_markup(text: &FileText, file: &FileChange) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::changed_lines::ChangedLines;
     use super::super::pack::PackFile;
     use super::super::packs::Packs;
     use super::super::synthetic_change::SyntheticChange;
@@ -278,6 +279,7 @@ mod tests {
             new: &new,
             old: &old,
             packs: &packs,
+            lines: &ChangedLines::default(),
             trees: &trees,
             cancel: &cancel,
             events,
@@ -309,7 +311,17 @@ mod tests {
         let (change, old, new) = SyntheticChange::default().was("a.rs", &text(1)).now("a.rs", &text(2)).build();
         let (packs, trees, cancel) = (Packs::built_in().unwrap(), TreeCache::default(), Cancel::never());
         let (packs, trees, cancel, events) = (&packs, &trees, &cancel, &NullEventSink);
-        run(&RulesInput { change: &change, only: None, new: &new, old: &old, packs, trees, cancel, events });
+        run(&RulesInput {
+            change: &change,
+            only: None,
+            new: &new,
+            old: &old,
+            packs,
+            lines: &ChangedLines::default(),
+            trees,
+            cancel,
+            events,
+        });
         let work = trees.work();
         assert!(work.texts > 0 && work.bytes * 10 < text(1).len() as u64, "{work:?}");
     }
@@ -388,8 +400,17 @@ mod tests {
             let claims = |only: Option<&BTreeSet<usize>>| {
                 let (trees, events) = (TreeCache::default(), &NullEventSink);
                 let (packs, trees, cancel) = (&packs, &trees, &cancel);
-                let report =
-                    run(&RulesInput { change: &change, only, new: &new, old: &old, packs, trees, cancel, events });
+                let report = run(&RulesInput {
+                    change: &change,
+                    only,
+                    new: &new,
+                    old: &old,
+                    packs,
+                    lines: &ChangedLines::default(),
+                    trees,
+                    cancel,
+                    events,
+                });
                 report.claims.iter().map(|claim| format!("{claim:?}")).collect::<Vec<_>>()
             };
             let mut whole = claims(None);
@@ -562,6 +583,7 @@ mod tests {
             new: &new,
             old: &old,
             packs: &packs,
+            lines: &ChangedLines::default(),
             trees: &TreeCache::default(),
             cancel: &cancel,
             events: &NullEventSink,
@@ -593,6 +615,7 @@ mod tests {
             new: &new,
             old: &old,
             packs: &packs,
+            lines: &ChangedLines::default(),
             trees: &TreeCache::default(),
             cancel: &cancel,
             events: &NullEventSink,
@@ -614,6 +637,7 @@ mod tests {
             new: &new,
             old: &old,
             packs: &packs,
+            lines: &ChangedLines::default(),
             trees: &TreeCache::default(),
             cancel: &cancel,
             events: &NullEventSink,

@@ -17,7 +17,7 @@ use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
 use crate::syntax::{
     ByteEdit, CodeScope, Excerpt, ExcerptQuery, Grammar, MisreadLines, OtherVersion, ParseFailure, ParseLimits,
-    RuleSet, ScanFocus, SyntaxMatch, SyntaxScan, TextNeed, TreeCache, WordSet,
+    ScanFocus, SyntaxMatch, SyntaxScan, TextNeed, TreeCache, WordSet,
 };
 use crate::sys::cancel::{Cancel, CancelReason};
 
@@ -240,40 +240,45 @@ fn structural(
 ) -> Result<(), ParseFailure> {
     let text = look.subject.text.text();
     let parse = |excerpt| look.trees.parse_affected(grammar, text, excerpt, look.beside, watch);
-    let mut sets: Vec<(&PackPlan<'_>, &RuleSet)> = Vec::new();
-    for plan in plans {
-        match plan.pack.compiled(grammar, &|rule| plan.has(rule)) {
-            Some(Ok(set)) => sets.push((plan, set)),
-            Some(Err(error)) => {
-                looked.notes.push(error.to_string());
-                looked.cut = Some(line_by_line("its rules cannot be used"));
-            }
-            None => {}
-        }
-    }
     let other = look.other.map(FileText::text);
     let is_head = look.side == DiffSide::New && look.wanted.on == ReportedSide::Added;
     let part = excerpt.map(|excerpt| excerpt.join(text));
     let mut tree = None;
-    for (plan, set) in sets {
+    for plan in plans {
         // On which tree a rule is matched does not depend on the other rules of a run: the base is compared with some of them only.
         let need_of = |rule: usize| match excerpt {
-            Some(_) if plan.has(rule) => set.text_need(rule, text, other),
+            Some(_) if plan.has(rule) => plan.pack.text_need(grammar, rule, (text, other)),
             _ => TextNeed::Affected,
         };
         let needs: Vec<TextNeed> = (0..plan.rules.len()).map(need_of).collect();
         let need = |rule: usize| needs.get(rule).copied().unwrap_or_default();
-        let first = |rule: usize| {
+        let is_first = |rule: usize| {
             let is_due = need(rule) == TextNeed::Affected || is_head && need(rule) == TextNeed::OnMatch;
             is_due && plan.has(rule) && part.as_ref().is_none_or(|part| plan.may_match(rule, part))
         };
+        let first: Vec<bool> = (0..plan.rules.len()).map(is_first).collect();
+        let is_first = |rule: usize| first.get(rule).copied().unwrap_or(false);
+        // Of most rules nothing is in the part that is looked at.
+        let is_used = |rule: usize| {
+            let is_second = need(rule) == TextNeed::Always || !is_head && need(rule) == TextNeed::OnMatch;
+            is_first(rule) || is_second && plan.has(rule)
+        };
+        let set = match plan.pack.compiled(grammar, &is_used) {
+            Some(Ok(set)) => set,
+            Some(Err(error)) => {
+                looked.notes.push(error.to_string());
+                looked.cut = Some(line_by_line("its rules cannot be used"));
+                continue;
+            }
+            None => continue,
+        };
         let mut unsure: Vec<SyntaxMatch> = Vec::new();
-        if (0..plan.rules.len()).any(first) {
+        if first.contains(&true) {
             let tree = match &tree {
                 Some(tree) => Arc::clone(tree),
                 None => Arc::clone(tree.insert(parse(excerpt)?)),
             };
-            let mut scan = set.scan(&tree, &first, look.affected, watch)?;
+            let mut scan = set.scan(&tree, &is_first, look.affected, watch)?;
             (scan.found, unsure) = scan.found.into_iter().partition(|found| need(found.rule) == TextNeed::Affected);
             add_matches(look, plan, scan, looked);
         }

@@ -87,7 +87,6 @@ pub(super) struct CompiledRule {
     pub(super) kinds: Vec<usize>,
     /// `true` if a match depends on code outside of the matched node.
     pub(super) is_contextual: bool,
-    needs: TextNeeds,
 }
 
 /// Rules for one grammar, each compiled on first use: most of them can match in few texts. Shared by threads.
@@ -95,6 +94,7 @@ pub struct RuleSet {
     pub(super) grammar: Grammar,
     /// `None` keeps the index of a rule that does not apply to this grammar.
     pub(super) rules: Vec<OnceLock<Result<Option<CompiledRule>, SyntaxError>>>,
+    needs: Vec<OnceLock<TextNeeds>>,
 }
 
 impl CompiledRule {
@@ -135,22 +135,31 @@ impl CompiledRule {
         let bare = |names: &[String]| names.iter().map(|name| bare(name).to_owned()).collect();
         let (same, stays, guards) = (bare(same), bare(stays), bare(guards));
         let is_contextual = repeats.is_some() || looks_around(&text);
-        let needs = TextNeeds::of(grammar, &text);
         let repeats = repeats.map(str::to_owned);
-        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, kinds, is_contextual, needs })
+        Ok(Self { number, core, fix, holes, at, same, stays, guards, repeats, kinds, is_contextual })
     }
 }
 
 impl RuleSet {
     /// Creates a set of `count` rules, none of them compiled.
     pub fn new(grammar: Grammar, count: usize) -> Self {
-        Self { grammar, rules: (0..count).map(|_| OnceLock::new()).collect() }
+        let rules = (0..count).map(|_| OnceLock::new()).collect();
+        Self { grammar, rules, needs: (0..count).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Returns how much of a text a compiled rule has to see, given the other side of its change.
-    pub fn text_need(&self, rule: usize, text: &str, other: Option<&str>) -> TextNeed {
-        let compiled = self.rules.get(rule).and_then(|rule| rule.get()?.as_ref().ok()?.as_ref());
-        compiled.map_or(TextNeed::Affected, |rule| rule.needs.on(text, other))
+    /// Returns how much of a text a rule has to see, given the other side of its change. The rule need not be compiled.
+    pub fn text_need<'a>(
+        &self,
+        number: usize,
+        parts: impl FnOnce() -> Option<RuleParts<'a>>,
+        (text, other): (&str, Option<&str>),
+    ) -> TextNeed {
+        let read = || {
+            let rule = parts().and_then(|parts| serde_json::to_value(&parts.source.0).ok());
+            rule.map_or_else(TextNeeds::default, |rule| TextNeeds::of(self.grammar, &rule))
+        };
+        let needs = self.needs.get(number).map(|needs| needs.get_or_init(read));
+        needs.map_or(TextNeed::Affected, |needs| needs.on(text, other))
     }
 
     /// Compiles rules. `None` keeps the index of a rule that does not apply to this grammar.

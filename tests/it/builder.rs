@@ -300,6 +300,7 @@ fn what_the_rules_proved_does_not_vanish() {
         new: world.new.as_ref(),
         old: world.old.as_ref(),
         packs: &packs,
+        lines: &rules::ChangedLines::default(),
         trees: &rules::TreeCache::default(),
         cancel: &Cancel::never(),
         events: &NullEventSink,

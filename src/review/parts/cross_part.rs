@@ -207,7 +207,9 @@ pub(super) fn shared_names(run: &ModelRun, units: &[Vec<usize>]) -> Vec<SharedNa
         if gone(&at) {
             return after.get(&at).cloned();
         }
-        relations_at(run.old.as_ref(), file.language, file.path_at(DiffSide::Old), &run.cancel)
+        let before = relations_at(run.old.as_ref(), file.language, file.path_at(DiffSide::Old), &run.cancel)?;
+        // Who used what is asked of the head alone.
+        Some(Relations { uses: BTreeSet::new(), ..before })
     };
     let old = read_relations(&files, before);
     let new: HashMap<usize, Relations> = after.into_iter().filter(|(at, _)| !gone(at)).collect();

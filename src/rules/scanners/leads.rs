@@ -199,6 +199,7 @@ fn claim(result: &ScannerResult, place: ClaimedPlace) -> Claim {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::changed_lines::ChangedLines;
     use super::super::super::packs::Packs;
     use super::super::super::synthetic_change::SyntheticChange;
     use super::super::sarif::ReportContext;
@@ -233,6 +234,7 @@ mod tests {
             new: &new,
             old: &old,
             packs: &packs,
+            lines: &ChangedLines::default(),
             trees: &crate::syntax::TreeCache::default(),
             cancel: &cancel,
             events: &NullEventSink,

@@ -12,10 +12,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::changed_lines::SideLines;
 use super::super::sides::BothSides;
 use super::super::target::{ChangedLineIndex, RuleMatch, is_markup, is_test_path, read_text};
 use super::{CheckInfo, CheckNotes};
-use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, HunkSpan};
+use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::{FileText, LazyPattern};
@@ -57,20 +58,24 @@ pub(super) const INFO: CheckInfo = CheckInfo {
 /// Finds the checks that the change removed.
 pub(super) fn find(sides: &BothSides<'_>, memory: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
     let files = &sides.change.files;
-    let ask = |at: usize| files.get(at).map(|file| if sides.asks(at) { candidate(sides, file) } else { Ok(None) });
-    let candidates = for_each_file(files.len(), ask);
-    let candidates = candidates.into_iter().flatten().flatten().collect::<Result<Vec<_>, _>>()?;
-    if candidates.iter().all(Option::is_none) {
+    let asked = for_each_file(files.len(), |at| if sides.asks(at) { may_lose(sides, at) } else { Ok(false) });
+    let mut candidates = Vec::new();
+    for (at, may_lose) in asked.into_iter().enumerate() {
+        if may_lose.transpose()? == Some(true) {
+            candidates.push(at);
+        }
+    }
+    if candidates.is_empty() {
         return Ok(Vec::new());
     }
     let around = read_added(sides)?;
-    let found = for_each_file(files.len(), |at| {
-        let (Some(file), Some(Some(both))) = (files.get(at), candidates.get(at)) else { return Ok(Vec::new()) };
-        hits(sides, memory, file, both, &around)
+    let found = for_each_file(candidates.len(), |number| {
+        let file = candidates.get(number).and_then(|at| files.get(*at));
+        file.map_or(Ok(Vec::new()), |file| hits(sides, memory, file, &around))
     });
     let mut all = Vec::new();
-    for (at, of_file) in found.into_iter().enumerate().filter_map(|(at, of_file)| Some((at, of_file?))) {
-        all.extend(of_file?.into_iter().map(|hit| (at, hit)));
+    for (at, of_file) in candidates.into_iter().zip(found) {
+        all.extend(of_file.transpose()?.into_iter().flatten().map(|hit| (at, hit)));
     }
     // A loss repeated in many places is intentional: it is reported once, with the number of places.
     if let (count, Some((_, hit))) = (all.len(), all.first_mut())
@@ -124,23 +129,34 @@ struct GuardedFile {
     new: Arc<FileText>,
 }
 
-fn candidate(sides: &BothSides<'_>, file: &FileChange) -> Result<Option<GuardedFile>, CancelReason> {
+/// Checks whether the changed lines of a file make it worth to be parsed.
+fn may_lose(sides: &BothSides<'_>, at: usize) -> Result<bool, CancelReason> {
     sides.cancel.check()?;
+    if sides.change.files.get(at).and_then(grammar_of).is_none() {
+        return Ok(false);
+    }
+    let is_read = |lines: &Arc<SideLines>| lines.text_bytes <= LARGEST && !lines.is_markup;
+    let old = sides.changed_lines(at, DiffSide::Old)?.filter(is_read);
+    let new = sides.changed_lines(at, DiffSide::New)?.filter(is_read);
+    Ok(old.zip(new).is_some_and(|(old, new)| has_fewer_signs(&old, &new)))
+}
+
+fn guarded_file(sides: &BothSides<'_>, file: &FileChange) -> Result<Option<GuardedFile>, CancelReason> {
     let Some(grammar) = grammar_of(file) else { return Ok(None) };
     let Some(old) = read(sides.old, file, DiffSide::Old)? else { return Ok(None) };
     let Some(new) = read(sides.new, file, DiffSide::New)? else { return Ok(None) };
     let grammar = file.language.and_then(|language| Grammar::of_text(language, new.text())).unwrap_or(grammar);
-    Ok(has_fewer_signs(file, &old, &new).then_some(GuardedFile { grammar, old, new }))
+    Ok(Some(GuardedFile { grammar, old, new }))
 }
 
 fn hits(
     sides: &BothSides<'_>,
     memory: &CheckNotes,
     file: &FileChange,
-    both: &GuardedFile,
     around: &ChangedText,
 ) -> Result<Vec<RuleMatch>, CancelReason> {
-    match losses(sides.trees, file, both, around, &ParseLimits::new(sides.cancel, PATIENCE)) {
+    let Some(both) = guarded_file(sides, file)? else { return Ok(Vec::new()) };
+    match losses(sides.trees, file, &both, around, &ParseLimits::new(sides.cancel, PATIENCE)) {
         Ok(lost) => Ok(lost
             .into_iter()
             .map(|lost| {
@@ -175,29 +191,22 @@ fn read(tree: &dyn Workspace, file: &FileChange, side: DiffSide) -> Result<Optio
 }
 
 /// Checks whether some place of the file has fewer of the words that authorization checks consist of.
-fn has_fewer_signs(file: &FileChange, old: &FileText, new: &FileText) -> bool {
-    let count = |text: &FileText, span: HunkSpan| -> usize {
-        let lines = span.range().map(|lines| text_of(text, lines));
-        lines.map_or(0, |lines| SIGNS.regex().map_or(0, |signs| signs.find_iter(&lines).count()))
-    };
-    file.runs().filter(|run| run.old.count > 0).any(|run| count(old, run.old) > count(new, run.new))
+fn has_fewer_signs(old: &SideLines, new: &SideLines) -> bool {
+    let count = |lines: &str| SIGNS.regex().map_or(0, |signs| signs.find_iter(lines).count());
+    old.runs.iter().zip(&new.runs).any(|(old, new)| !old.is_empty() && count(old) > count(new))
 }
 
 /// Reads all lines that the change adds.
 fn read_added(sides: &BothSides<'_>) -> Result<ChangedText, CancelReason> {
     let mut around = ChangedText::default();
-    for file in &sides.change.files {
+    for (at, file) in sides.change.files.iter().enumerate() {
         sides.cancel.check()?;
-        let spans = || file.runs().filter_map(|run| run.new.range());
-        if file.without_text().is_some()
-            || file.language.is_none()
-            || file.status == FileStatus::Deleted
-            || spans().next().is_none()
-        {
+        if file.language.is_none() || file.status == FileStatus::Deleted || file.additions == 0 {
             continue;
         }
-        let Some(text) = read(sides.new, file, DiffSide::New)? else { continue };
-        for (_, line) in spans().flat_map(|lines| text.lines(lines)) {
+        let is_read = |lines: &Arc<SideLines>| lines.text_bytes <= LARGEST && !lines.is_markup;
+        let Some(lines) = sides.changed_lines(at, DiffSide::New)?.filter(is_read) else { continue };
+        for (_, line) in lines.lines(file, DiffSide::New) {
             around.0.push_str(&pair::squeeze(line));
             around.0.push('\n');
         }
