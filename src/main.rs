@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-/// mimalloc: parsing allocates constantly, also in C code, which uses this allocator as well.
+/// jemalloc: parsing allocates constantly, also in C code, which uses this allocator as well.
 #[cfg(target_os = "linux")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     review_runner::cli::main(std::env::args_os())
