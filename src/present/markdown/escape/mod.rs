@@ -146,6 +146,7 @@ impl InlineEscaper {
 
     /// Renders a line of text, or the text after a list marker: nothing at its beginning changes the structure of the page.
     fn line(&mut self, text: &str) {
+        let text = after_empty_code(text);
         // Rules, underlines of headings, table columns and fences would change it; two colons are a command to a runner, and a slash is one
         // to bots that read comments.
         let is_rule = text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ':' | ' '));
@@ -261,6 +262,17 @@ impl InlineEscaper {
     }
 }
 
+/// Returns the text after code spans at its beginning that hold nothing: they are left out, and what follows begins the line.
+fn after_empty_code(mut text: &str) -> &str {
+    loop {
+        let run = text.bytes().take_while(|byte| *byte == b'`').count();
+        match closing(&text[run..], run).filter(|end| run > 0 && text[run..run + end].trim().is_empty()) {
+            Some(end) => text = text[run + end + run..].trim_start(),
+            None => return text,
+        }
+    }
+}
+
 /// Finds the start of a run of exactly `run` backticks in `text`.
 fn closing(text: &str, run: usize) -> Option<usize> {
     let bytes = text.as_bytes();
@@ -316,6 +328,21 @@ mod tests {
         assert_eq!(inline("an `open one"), "an \\`open one");
         assert_eq!(inline("``a`b``"), "``a`b``");
         assert_eq!(code("`"), "`` ` ``");
+    }
+
+    #[test]
+    fn nothing_that_is_left_out_lets_a_line_begin_anew() {
+        for (text, shown) in [
+            ("` `# a", "\\# a"),
+            ("` ` ``  `` - a", "\\- a"),
+            ("- ` `/close", "- \\/close"),
+            ("` `/close", "\\/close"),
+            ("`\u{a0}`1. a", "1\\. a"),
+            ("` `", ""),
+            ("`` ` ``# a", "`` ` ``# a"),
+        ] {
+            assert_eq!(prose(text), shown, "{text}");
+        }
     }
 
     #[test]
