@@ -4,21 +4,18 @@
 //! reported findings. It looks for defects that no part shows alone, with the reading tools and a bounded share of the budget; it need not cover
 //! every hunk. A pass that is skipped or interrupted does not affect the review: the receipt says so.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
 use super::merge::PartResult;
-use crate::domain::change::{ChangeSet, FileStatus};
+use crate::domain::change::ChangeSet;
 use crate::domain::finding::Finding;
-use crate::domain::place::{DiffSide, LineRange};
+use crate::domain::place::LineRange;
 use crate::domain::text::count_noun;
 use crate::prompt::{CrossPartVars, PromptError, SystemVars, UntrustedText};
 use crate::review::budget::BudgetLimits;
 use crate::review::journal::{NameFate, SharedName};
 use crate::review::outcome::EngineOutcome;
-use crate::review::plan::{Opening, find_definers, listed_names, read_relations, relations_at, relations_of};
+use crate::review::plan::{Opening, listed_names};
 use crate::review::run::ModelRun;
 use crate::review::tokens::estimate_tokens;
-use crate::syntax::Relations;
 
 /// Minimum number of reviewed parts: with fewer, nothing is between them.
 pub(super) const LEAST_PARTS: usize = 2;
@@ -197,104 +194,9 @@ fn line(shared: &SharedName, change: &ChangeSet) -> String {
     format!("{} {fate} {}; used in {}{more}\n", place(&shared.from), shared.name, users.join(", "))
 }
 
-/// Returns the names that are shared between parts: those that are taken away first.
-pub(super) fn shared_names(run: &ModelRun, units: &[Vec<usize>]) -> Vec<SharedName> {
-    let files: Vec<usize> = units.concat();
-    let after = read_relations(&files, |at| relations_of(run, at));
-    let gone = |at: &usize| run.change.files.get(*at).is_some_and(|file| file.status == FileStatus::Deleted);
-    let before = |at: usize| -> Option<Relations> {
-        let file = run.change.files.get(at).filter(|file| file.status != FileStatus::Added)?;
-        if gone(&at) {
-            return after.get(&at).cloned();
-        }
-        let before = relations_at(run.old.as_ref(), file.language, file.path_at(DiffSide::Old), &run.cancel)?;
-        // Who used what is asked of the head alone.
-        Some(Relations { uses: BTreeSet::new(), ..before })
-    };
-    let old = read_relations(&files, before);
-    let new: HashMap<usize, Relations> = after.into_iter().filter(|(at, _)| !gone(at)).collect();
-    names_between(units, &old, &new)
-}
-
-/// Finds these names from the relations of the files before and after the change.
-fn names_between(
-    units: &[Vec<usize>],
-    old: &HashMap<usize, Relations>,
-    new: &HashMap<usize, Relations>,
-) -> Vec<SharedName> {
-    let part_of: BTreeMap<usize, usize> =
-        units.iter().enumerate().flat_map(|(part, files)| files.iter().map(move |at| (*at, part))).collect();
-    let mut users: HashMap<&str, BTreeSet<usize>> = HashMap::new();
-    for (at, relations) in new {
-        for name in &relations.uses {
-            users.entry(name).or_default().insert(*at);
-        }
-    }
-    let defined_after = find_definers(part_of.keys().copied(), new);
-    let defined_before = find_definers(part_of.keys().copied(), old);
-    let mut shared = Vec::new();
-    let mut tell = |name: &str, at: usize, fate: NameFate| {
-        let Some(part) = part_of.get(&at).copied() else { return };
-        let others = users.get(name).into_iter().flatten();
-        let others = others.filter_map(|user| Some((part_of.get(user).copied()?, *user)));
-        let mut others: Vec<(usize, usize)> = others.filter(|(of, _)| *of != part).collect();
-        others.sort_unstable();
-        if !others.is_empty() {
-            shared.push(SharedName { fate, from: (part, at), name: name.to_owned(), users: others });
-        }
-    };
-    for (name, files) in &defined_before {
-        // What is defined elsewhere now has moved.
-        for at in files.iter().filter(|_| !defined_after.contains_key(name)) {
-            tell(name, *at, NameFate::TakenAway);
-        }
-    }
-    for (name, files) in &defined_after {
-        for at in files {
-            let is_new = !defined_before.get(name).is_some_and(|before| before.contains(at));
-            tell(name, *at, if is_new { NameFate::BroughtIn } else { NameFate::Touched });
-        }
-    }
-    shared.sort();
-    shared
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn relations(defines: &[&str], uses: &[&str]) -> Relations {
-        let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        Relations { imports: Vec::new(), defines: own(defines), uses: own(uses).into_iter().collect() }
-    }
-
-    #[test]
-    fn a_name_that_one_part_takes_away_and_another_uses_comes_first() {
-        let old = HashMap::from([(0, relations(&["load_all", "keep_it"], &[])), (1, relations(&[], &["load_all"]))]);
-        let new = HashMap::from([
-            (0, relations(&["keep_it", "fresh_one"], &["load_all"])),
-            (1, relations(&[], &["load_all", "keep_it", "fresh_one"])),
-        ]);
-        let told: Vec<(NameFate, String)> = names_between(&[vec![0], vec![1]], &old, &new)
-            .into_iter()
-            .map(|shared| (shared.fate, shared.name))
-            .collect();
-        let expected = [
-            (NameFate::TakenAway, "load_all".to_owned()),
-            (NameFate::BroughtIn, "fresh_one".to_owned()),
-            (NameFate::Touched, "keep_it".to_owned()),
-        ];
-        assert_eq!(told, expected);
-        assert_eq!(names_between(&[vec![0, 1]], &old, &new), [], "nothing is between files of one part");
-    }
-
-    #[test]
-    fn a_name_that_moved_is_not_taken_away() {
-        let old = HashMap::from([(0, relations(&["load_all"], &[]))]);
-        let new = HashMap::from([(1, relations(&["load_all"], &[])), (2, relations(&[], &["load_all"]))]);
-        let told = names_between(&[vec![0], vec![1], vec![2]], &old, &new);
-        assert_eq!(told.iter().map(|shared| shared.fate).collect::<Vec<_>>(), [NameFate::BroughtIn]);
-    }
 
     #[test]
     fn what_does_not_fit_is_counted() {

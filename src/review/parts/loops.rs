@@ -15,6 +15,7 @@ use super::combined::{CombinedParts, FinishedCrossPart, FinishedPart, ModelRevie
 use super::cross_part::{self, CrossPartInput};
 use super::merge::PartResult;
 use super::opener::PartOpener;
+use super::shared_names::shared_names;
 use crate::domain::event::{Event, UnitState};
 use crate::domain::review::StopReason;
 use crate::llm::{BoxFuture, TurnUsage};
@@ -188,7 +189,7 @@ impl PartContext<'_> {
             return Ok(());
         }
         let (run, units) = (Arc::clone(self.run), self.opener.parts().to_vec());
-        let work = move || cross_part::shared_names(&run, &units);
+        let work = move || shared_names(&run, &units);
         let names = blocking::run("the names that the parts share", &self.run.cancel, work).await;
         // A stopped reader has not read all of them; the pass itself reads them then, and tells what went wrong.
         if let (Ok(names), true) = (names, self.run.cancel.check().is_ok()) {
@@ -314,7 +315,7 @@ impl PartContext<'_> {
         let work = move || {
             let recorded = run.past.names().map(<[SharedName]>::to_vec);
             let shared = recorded.unwrap_or_else(|| {
-                let names = read.unwrap_or_else(|| cross_part::shared_names(&run, &units));
+                let names = read.unwrap_or_else(|| shared_names(&run, &units));
                 // A stopped reader has not read all of them.
                 if run.cancel.check().is_ok() {
                     journal.record(None, JournalRecord::Names { names: names.clone() });

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 
 use super::division::{PlanMaterial, divide};
 use super::links::find_links;
@@ -193,7 +194,10 @@ impl PlannedParts<'_> {
         let weights = opening::weights(change);
         let related: Vec<usize> =
             ranks.iter().copied().filter(|at| files.binary_search(at).is_ok()).take(MOST_RELATED).collect();
-        let relations = read_relations(&related, |at| relations_of(self.run, at));
+        let relations = Mutex::new(HashMap::new());
+        let keep = |at, own| drop(relations.lock().unwrap_or_else(PoisonError::into_inner).insert(at, own));
+        visit_relations(&related, |at| relations_of(self.run, at), keep);
+        let relations = relations.into_inner().unwrap_or_else(PoisonError::into_inner);
         let links = find_links(change, &related, &relations);
         let units = divide(&PlanMaterial {
             change,
@@ -217,17 +221,19 @@ impl PlannedParts<'_> {
     }
 }
 
-/// Reads the relations of files in parallel and returns them by index.
-pub(in crate::review) fn read_relations(
+/// Reads the relations of files in parallel and shows them to `each`, with their indices, in any order.
+pub(in crate::review) fn visit_relations(
     files: &[usize],
     of: impl Fn(usize) -> Option<Relations> + Sync,
-) -> HashMap<usize, Relations> {
-    let read = for_each_file(files.len(), |number| {
-        let at = *files.get(number)?;
+    each: impl Fn(usize, Relations) + Sync,
+) {
+    for_each_file(files.len(), |number| {
+        let Some(at) = files.get(number).copied() else { return };
         // A file that cannot be read because of a defect is grouped by its folder.
-        Some((at, catch_unwind(AssertUnwindSafe(|| of(at))).ok()??))
+        if let Ok(Some(relations)) = catch_unwind(AssertUnwindSafe(|| of(at))) {
+            each(at, relations);
+        }
     });
-    read.into_iter().flatten().flatten().collect()
 }
 
 /// Returns the relations of a changed file: for a deleted one, those it had.

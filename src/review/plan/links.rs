@@ -18,9 +18,9 @@ const USES: u32 = 12;
 const MOST_USES: u32 = 5;
 
 /// Maximum number of changed files that define a name for it to be significant.
-const MOST_DEFINERS: usize = 2;
+pub(in crate::review) const MOST_DEFINERS: usize = 2;
 /// Shorter names are used for everything.
-const SHORTEST_NAME: usize = 4;
+pub(in crate::review) const SHORTEST_NAME: usize = 4;
 /// An import that may mean more files is not followed.
 const MOST_MEANT: usize = 8;
 /// Maximum number of imports that are followed for one file.
@@ -219,7 +219,7 @@ fn uses(named: &BTreeMap<usize, NamedFile>, relations: &HashMap<usize, Relations
 }
 
 /// Returns the files that define a name, for distinctive names.
-pub(in crate::review) fn find_definers(
+fn find_definers(
     files: impl Iterator<Item = usize>,
     relations: &HashMap<usize, Relations>,
 ) -> HashMap<&str, Vec<usize>> {
