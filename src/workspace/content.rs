@@ -14,9 +14,9 @@ pub const READ_LIMIT: u64 = 32 << 20;
 /// The capacity for the contents that searches read, in bytes of text.
 const CONTENT_LIMIT: u64 = 128 << 20;
 /// The capacity for the first masked texts, in bytes; they stay. A large change is read from its first file to its last several times, so that
-/// the last texts would push out each other before they are wanted again. With four times as much a change of a thousand files takes a twentieth
+/// the last texts would push out each other before they are wanted again. With eight times as much a change of a thousand files takes a twentieth
 /// less of the processor and 30 MiB more.
-const FIRST_LIMIT: u64 = 8 << 20;
+const FIRST_LIMIT: u64 = 4 << 20;
 /// The capacity for those that come after them, in bytes: each pushes out the oldest. A file is asked several questions one after another.
 const LATEST_LIMIT: u64 = 4 << 20;
 
@@ -192,7 +192,7 @@ mod tests {
         }
         let is_kept = |at: &usize| cache.text(&path(*at)).is_some();
         let kept: Vec<usize> = (0..40).filter(is_kept).collect();
-        assert_eq!(kept, [(0..7).collect::<Vec<_>>(), (37..40).collect()].concat());
+        assert_eq!(kept, [(0..3).collect::<Vec<_>>(), (37..40).collect()].concat());
         let large = cache.insert(&path(40), FileText::new(&text.repeat(5), "UTF-8"));
         assert_eq!((large.text().len(), is_kept(&40), is_kept(&39)), (5 << 20, false, true));
     }
