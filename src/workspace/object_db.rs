@@ -19,8 +19,8 @@ use crate::sys::repo::{Repo, RepoPool};
 use crate::sys::repo_error::RepoError;
 use crate::sys::tree::{self, TreeLookup};
 
-/// The searches of a tree that keep nothing: as many as the rules make of a change. Whoever searches more often than that goes on doing so.
-const FREE_SEARCHES: u32 = 1;
+/// The searches of a tree that keep nothing: as many as the rules make of most changes. Whoever searches more often than that goes on doing so.
+const FREE_SEARCHES: u32 = 2;
 
 /// Files of the object database.
 pub(super) struct ObjectDb {

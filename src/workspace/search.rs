@@ -57,7 +57,8 @@ impl Query<'_> {
     }
 }
 
-/// A function that is shown the files with hits of a search, with the index of the query.
+/// A function that is shown the files with hits of a search, with the index of the query. It is called by one thread at a time, while the others may
+/// wait for it.
 pub type EachHits<'e> = dyn FnMut(usize, FileHits) + Send + 'e;
 
 /// The lines of one file that match.
@@ -308,17 +309,14 @@ pub(super) fn search_with(
         return Err(stopped.into());
     }
     let mut totals = found.totals;
-    let mut is_whole = catalogue.incomplete_reason().is_none();
-    if let Some((_, error)) = found.fault {
-        if totals.iter().zip(queries).any(|(total, query)| total.lines < query.most) {
-            return Err(error);
-        }
-        is_whole = false;
-    }
     for (total, query) in totals.iter_mut().zip(queries) {
-        total.exhausted = is_whole && total.lines < query.most;
+        total.exhausted = total.lines < query.most && catalogue.incomplete_reason().is_none();
     }
-    Ok(totals)
+    match found.fault {
+        // Some query might have found more.
+        Some((_, error)) if totals.iter().zip(queries).any(|(total, query)| total.lines < query.most) => Err(error),
+        _ => Ok(totals),
+    }
 }
 
 /// The work of each thread.
