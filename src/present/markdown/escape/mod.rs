@@ -9,6 +9,7 @@
 
 mod autolinks;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use autolinks::is_live;
@@ -29,14 +30,14 @@ enum MarkdownContext {
 /// Renders one line, as plain text with code spans.
 pub(crate) fn inline(text: &str) -> String {
     let mut out = InlineEscaper::new(MarkdownContext::Line);
-    out.line(strip_line(text).trim());
+    out.line(without_empty_code(&strip_line(text)).trim());
     out.out
 }
 
 /// Renders one line for a table cell.
 pub(crate) fn table_cell(text: &str) -> String {
     let mut out = InlineEscaper::new(MarkdownContext::Cell);
-    out.text(strip_line(text).trim());
+    out.text(without_empty_code(&strip_line(text)).trim());
     out.out
 }
 
@@ -98,6 +99,7 @@ fn paragraph_line(line: &str) -> String {
     let depth = line.chars().take_while(|c| c.is_whitespace()).count();
     // A tab would be white space to a list and to a heading as well.
     let line = line.replace('\t', " ");
+    let line = without_empty_code(&line);
     let trimmed = line.trim();
     if trimmed.is_empty() {
         return String::new();
@@ -146,7 +148,6 @@ impl InlineEscaper {
 
     /// Renders a line of text, or the text after a list marker: nothing at its beginning changes the structure of the page.
     fn line(&mut self, text: &str) {
-        let text = after_empty_code(text);
         // Rules, underlines of headings, table columns and fences would change it; two colons are a command to a runner, and a slash is one
         // to bots that read comments.
         let is_rule = text.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | ':' | ' '));
@@ -262,15 +263,22 @@ impl InlineEscaper {
     }
 }
 
-/// Returns the text after code spans at its beginning that hold nothing: they are left out, and what follows begins the line.
-fn after_empty_code(mut text: &str) -> &str {
-    loop {
-        let run = text.bytes().take_while(|byte| *byte == b'`').count();
-        match closing(&text[run..], run).filter(|end| run > 0 && text[run..run + end].trim().is_empty()) {
-            Some(end) => text = text[run + end + run..].trim_start(),
-            None => return text,
-        }
+/// Returns a line without the code spans that hold nothing: they cannot be shown, and what is around them must be looked at as it will stand there.
+fn without_empty_code(text: &str) -> Cow<'_, str> {
+    if !text.contains('`') {
+        return Cow::Borrowed(text);
     }
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('`') {
+        let run = rest[at..].bytes().take_while(|byte| *byte == b'`').count();
+        let end = closing(&rest[at + run..], run).map(|end| at + run + end);
+        let is_empty = end.is_some_and(|end| rest[at + run..end].trim().is_empty());
+        let next = end.unwrap_or(at) + run;
+        out.push_str(&rest[..if is_empty { at } else { next }]);
+        rest = &rest[next..];
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }
 
 /// Finds the start of a run of exactly `run` backticks in `text`.
@@ -333,13 +341,21 @@ mod tests {
     #[test]
     fn nothing_that_is_left_out_lets_a_line_begin_anew() {
         for (text, shown) in [
-            ("` `# a", "\\# a"),
-            ("` ` ``  `` - a", "\\- a"),
+            ("` `# a", "**a**"),
+            ("a ` `# b", "a # b"),
+            ("` `#", "\\#"),
+            ("` ` ``  `` - a", "- a"),
             ("- ` `/close", "- \\/close"),
             ("` `/close", "\\/close"),
-            ("`\u{a0}`1. a", "1\\. a"),
+            ("`\u{a0}`1. a", "1. a"),
             ("` `", ""),
             ("`` ` ``# a", "`` ` ``# a"),
+            ("1` `. a", "1. a"),
+            ("-` ` a", "- a"),
+            ("Title\n-` `--", "Title\n\\---"),
+            ("Title\n=` `=", "Title\n\\=="),
+            ("see #` `12 and http:/` `/e.example", "see `#12` and `http://e.example`"),
+            ("a ` `b` `` c", "a b\\` \\`\\` c"),
         ] {
             assert_eq!(prose(text), shown, "{text}");
         }
