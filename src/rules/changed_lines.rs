@@ -70,7 +70,7 @@ impl ChangedLines {
         let lines = text.map(|text| Arc::new(SideLines::of(file, side, &text)));
         let bytes = lines.iter().flat_map(|lines| &lines.runs).map(|run| run.len()).sum::<usize>();
         let mut kept = kept();
-        if kept.bytes + bytes <= MOST_BYTES {
+        if kept.bytes + bytes <= MOST_BYTES && !kept.by_file.contains_key(&(at, side)) {
             kept.bytes += bytes;
             kept.by_file.insert((at, side), lines.clone());
         }

@@ -311,7 +311,7 @@ impl Pack {
         filter.map_err(PackFault::Paths)
     }
 
-    /// Returns the rules that were compiled for `grammar`; `None` if the pack does not apply to it.
+    /// Returns the set of its rules for `grammar`, in which they are compiled on first use; `None` if the pack does not apply to it.
     fn set(&self, grammar: Grammar) -> Option<&RuleSet> {
         let place = self.grammars.iter().position(|own| *own == grammar)?;
         Some(self.compiled.get(place)?.get_or_init(|| RuleSet::new(grammar, self.lazy_rules().len())))

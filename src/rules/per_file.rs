@@ -76,9 +76,11 @@ pub(super) fn evaluate_file(
     let told = hits.iter().filter(|hit| hit.touched.is_some()).map(|hit| &hit.hit);
     precompute_proofs(input, file, DiffSide::New, told)?;
     precompute_proofs(input, file, DiffSide::Old, left.hits())?;
-    if file.language.is_some() {
-        input.sides().changed_lines(at, DiffSide::Old)?;
-        input.sides().changed_lines(at, DiffSide::New)?;
+    // Its texts are in memory now.
+    for (side, is_changed) in [(DiffSide::Old, file.deletions > 0), (DiffSide::New, file.additions > 0)] {
+        if is_changed && file.language.is_some() {
+            input.sides().changed_lines(at, side)?;
+        }
     }
     Ok(())
 }

@@ -95,7 +95,7 @@ impl Excerpt {
     pub(super) fn select_different(both: [(&DividedText, &str, ExcerptQuery<'_>); 2]) -> [Self; 2] {
         let [mut one, mut other] = both.map(|(divided, text, query)| BlockSelection::of(divided, text, query));
         let (of_one, of_other) = (one.keys(), other.keys());
-        let is_different = [one.remove_equal(of_one.clone(), &of_other), other.remove_equal(of_other, &of_one)];
+        let is_different = [one.remove_equal(&of_one, &of_other), other.remove_equal(&of_other, &of_one)];
         [one, other]
             .map(|selection| Self { ranges: if is_different.contains(&true) { selection.join() } else { Vec::new() } })
     }
@@ -230,7 +230,7 @@ impl<'a> BlockSelection<'a> {
 
     /// Removes the blocks that are equal to some others; checks whether any are left. The first one of a type of Python stays: without members
     /// it is none.
-    fn remove_equal(&mut self, keys: Vec<Option<BlockKey<'a>>>, others: &[Option<BlockKey<'a>>]) -> bool {
+    fn remove_equal(&mut self, keys: &[Option<BlockKey<'a>>], others: &[Option<BlockKey<'a>>]) -> bool {
         let mut counts = BTreeMap::<_, usize>::new();
         for key in others.iter().flatten() {
             *counts.entry(key).or_default() += 1;
@@ -241,7 +241,7 @@ impl<'a> BlockSelection<'a> {
             let count = key.as_ref().and_then(|key| counts.get_mut(key)).filter(|count| **count > 0);
             let is_equal = count.map(|count| *count -= 1).is_some();
             is_different |= key.is_some() && !is_equal;
-            let is_first = key.is_some_and(|(around, _)| !around.is_empty())
+            let is_first = key.as_ref().is_some_and(|(around, _)| !around.is_empty())
                 && left.last().is_some_and(|last| last.kind != LinesKind::Block);
             // A directive of C says what the code around it is.
             let stays = match self.divided.grammar {

@@ -81,7 +81,7 @@ pub(super) fn claims<'a>(
         return Ok((Vec::new(), Vec::new()));
     }
     let ground = ImpactContext::new(*sides);
-    let names = ChangedNames::new(&ground, outlines);
+    let names = ChangedNames::new(&ground, outlines, !is_off(mentioned::INFO.name));
     let mut claims = Vec::new();
     for impact in IMPACTS.iter().filter(|impact| !is_off(impact.info.name)) {
         let info = impact.info.to_rule_info();

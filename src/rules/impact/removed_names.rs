@@ -23,6 +23,7 @@ static SETTING: LazyPattern = LazyPattern::new(
 static FLAG: LazyPattern = LazyPattern::new(
     r#"(?:add_argument\(|add_option\(|\.option\(|addOption\(|@Option|@click\.option\(|\.addFlag\()[^#]*?["'`, ](--[a-z][a-z0-9]+(?:-[a-z0-9]+)+)"#,
 );
+
 /// The distinctive names of definitions, settings and options that the change removes and does not write again, with their places.
 #[derive(Debug, Default)]
 pub(super) struct RemovedNames(BTreeMap<String, (usize, LineRange)>);

@@ -21,7 +21,7 @@ use crate::workspace::{FileHits, LineRegex, Query, WorkspaceError};
 const MOST_NAMES: usize = 400;
 /// The search ends at this number of matching lines.
 const MOST_LINES: usize = 50_000;
-/// Maximum number of lines with a removed name; there are mentions of none if it is exceeded.
+/// Maximum number of lines with a removed name: if there are more, none is used.
 const MOST_REMOVED_LINES: usize = 4_000;
 /// Maximum number of files with a name that is followed.
 const MOST_FILES: usize = 400;
@@ -35,14 +35,27 @@ pub(super) struct ChangedNames<'a> {
     ground: &'a ImpactContext<'a>,
     /// Outlines of the files of the change that were read before, by index.
     outlines: &'a [Option<&'a FileOutlines>],
+    /// `true` if somebody asks for the names that the change removes.
+    seeks_removed: bool,
     changed: OnceCell<DefinitionChanges>,
     removed: OnceCell<RemovedNames>,
     hits: OnceCell<NameHits>,
 }
 
 impl<'a> ChangedNames<'a> {
-    pub(super) fn new(ground: &'a ImpactContext<'a>, outlines: &'a [Option<&'a FileOutlines>]) -> Self {
-        Self { ground, outlines, changed: OnceCell::new(), removed: OnceCell::new(), hits: OnceCell::new() }
+    pub(super) fn new(
+        ground: &'a ImpactContext<'a>,
+        outlines: &'a [Option<&'a FileOutlines>],
+        seeks_removed: bool,
+    ) -> Self {
+        Self {
+            ground,
+            outlines,
+            seeks_removed,
+            changed: OnceCell::new(),
+            removed: OnceCell::new(),
+            hits: OnceCell::new(),
+        }
     }
 
     /// Returns the changes to definitions.
@@ -59,7 +72,10 @@ impl<'a> ChangedNames<'a> {
         if let Some(removed) = self.removed.get() {
             return Ok(removed);
         }
-        let removed = RemovedNames::of(self.ground, self.changed()?)?;
+        let removed = match self.seeks_removed {
+            true => RemovedNames::of(self.ground, self.changed()?)?,
+            false => RemovedNames::default(),
+        };
         Ok(self.removed.get_or_init(|| removed))
     }
 
@@ -130,7 +146,7 @@ pub(super) struct NameHits {
     files: BTreeMap<(LanguageFamily, String), BTreeSet<RepoPath>>,
     /// `true` if every file was searched.
     whole: bool,
-    /// `None` if there are too many.
+    /// `None` if not all of them are known, or none was asked for.
     removed: Option<Vec<NamedLine>>,
 }
 
@@ -185,7 +201,7 @@ impl NameHits {
     }
 }
 
-/// Searches the head once for both.
+/// Searches the head for the names that the change is about and for those that it removes, in one pass.
 fn search(
     ground: &ImpactContext<'_>,
     names: &BTreeMap<LanguageFamily, BTreeSet<String>>,

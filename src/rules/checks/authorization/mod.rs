@@ -135,9 +135,8 @@ fn may_lose(sides: &BothSides<'_>, at: usize) -> Result<bool, CancelReason> {
     if sides.change.files.get(at).and_then(grammar_of).is_none() {
         return Ok(false);
     }
-    let is_read = |lines: &Arc<SideLines>| lines.text_bytes <= LARGEST && !lines.is_markup;
-    let old = sides.changed_lines(at, DiffSide::Old)?.filter(is_read);
-    let new = sides.changed_lines(at, DiffSide::New)?.filter(is_read);
+    let old = changed_lines(sides, at, DiffSide::Old)?;
+    let new = changed_lines(sides, at, DiffSide::New)?;
     Ok(old.zip(new).is_some_and(|(old, new)| has_fewer_signs(&old, &new)))
 }
 
@@ -190,6 +189,12 @@ fn read(tree: &dyn Workspace, file: &FileChange, side: DiffSide) -> Result<Optio
     Ok(text.filter(|text| text.text().len() <= LARGEST && !is_markup(text)))
 }
 
+/// Reads the changed lines of a side of a file, if [`read`] reads its text.
+fn changed_lines(sides: &BothSides<'_>, at: usize, side: DiffSide) -> Result<Option<Arc<SideLines>>, CancelReason> {
+    let lines = sides.changed_lines(at, side)?;
+    Ok(lines.filter(|lines| lines.text_bytes <= LARGEST && !lines.is_markup))
+}
+
 /// Checks whether some place of the file has fewer of the words that authorization checks consist of.
 fn has_fewer_signs(old: &SideLines, new: &SideLines) -> bool {
     let count = |lines: &str| SIGNS.regex().map_or(0, |signs| signs.find_iter(lines).count());
@@ -204,8 +209,7 @@ fn read_added(sides: &BothSides<'_>) -> Result<ChangedText, CancelReason> {
         if file.language.is_none() || file.status == FileStatus::Deleted || file.additions == 0 {
             continue;
         }
-        let is_read = |lines: &Arc<SideLines>| lines.text_bytes <= LARGEST && !lines.is_markup;
-        let Some(lines) = sides.changed_lines(at, DiffSide::New)?.filter(is_read) else { continue };
+        let Some(lines) = changed_lines(sides, at, DiffSide::New)? else { continue };
         for (_, line) in lines.lines(file, DiffSide::New) {
             around.0.push_str(&pair::squeeze(line));
             around.0.push('\n');
