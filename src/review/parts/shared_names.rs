@@ -112,8 +112,12 @@ mod tests {
         new: &HashMap<usize, Relations>,
     ) -> Vec<SharedName> {
         let mut table = NameTable::default();
-        old.iter().for_each(|(at, relations)| table.add_before(*at, relations));
-        new.iter().for_each(|(at, relations)| table.add_after(*at, relations));
+        for (at, relations) in old {
+            table.add_before(*at, relations);
+        }
+        for (at, relations) in new {
+            table.add_after(*at, relations);
+        }
         table.between(units)
     }
 

@@ -72,10 +72,8 @@ impl<'a> ChangedNames<'a> {
         if let Some(removed) = self.removed.get() {
             return Ok(removed);
         }
-        let removed = match self.seeks_removed {
-            true => RemovedNames::of(self.ground, self.changed()?)?,
-            false => RemovedNames::default(),
-        };
+        let removed =
+            if self.seeks_removed { RemovedNames::of(self.ground, self.changed()?)? } else { RemovedNames::default() };
         Ok(self.removed.get_or_init(|| removed))
     }
 
