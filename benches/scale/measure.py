@@ -22,6 +22,9 @@ import tempfile
 import threading
 import time
 
+# More files of a made change take the peer an hour.
+PEER_FILES = 1000
+
 PYTHON = '''import {module}
 
 
@@ -184,7 +187,7 @@ def measured(words, folder, env, model):
     return {"cpu": cpu, "wall": wall, "peak": peak / 1024, "first": first, "requests": model.requests, "tokens": model.bytes / 4000}
 
 
-def commands(args, base, head, home, model):
+def commands(args, base, head, with_peer):
     """The rows of a change: what runs, by name."""
     range_words = ["--range", f"{base}..{head}", "--format", "json", "--quiet"]
     with_model = ["--model", "openai-chat/instant", "--verify", "none", "--max-tokens", "100000000", "--timeout", "10m"]
@@ -194,7 +197,7 @@ def commands(args, base, head, home, model):
         for name, program in [("review", args.review), ("before", args.before)]:
             if program:
                 found[f"{name}, {mode}"] = [program, *range_words, *modes[mode]]
-    if args.peer:
+    if args.peer and with_peer:
         found["peer, model"] = [args.peer, "review", "--from", base, "--to", head, "--format", "json", "--audience", "agent"]
     diff = f"diff -M {base}...{head}"
     git = f"git merge-base {base} {head}; git log --format=%B {base}..{head}; git {diff} --numstat; git {diff}"
@@ -202,9 +205,9 @@ def commands(args, base, head, home, model):
     return found
 
 
-def rows_of(args, change, env, home, model):
+def rows_of(args, size, change, env, model):
     folder, base, head = change
-    all_of = commands(args, base, head, home, model)
+    all_of = commands(args, base, head, (size or 0) <= PEER_FILES)
     taken = {name: [] for name in all_of}
     for _ in range(args.runs):
         for name, words in all_of.items():
@@ -281,7 +284,7 @@ def main():
         print("| --- | --- | --- | --- | --- | --- | --- | --- |")
         curves = {}
         for title, size, change in changes:
-            for name, row in rows_of(args, change, env, home, model).items():
+            for name, row in rows_of(args, size, change, env, model).items():
                 first = "" if row["first"] is None else f"{row['first']:.2f}"
                 requests = f"{row['requests']:.0f} | {row['tokens']:.0f}" if row["requests"] else " | "
                 print(f"| {title} | {name} | {row['cpu']:.2f} | {row['wall']:.2f} | {first} | {row['peak']:.0f} | {requests} |", flush=True)
