@@ -12,15 +12,15 @@ use crate::domain::text::FileText;
 use crate::sys::cancel::CancelReason;
 use crate::workspace::Workspace;
 
-/// Maximum number of bytes of lines that are kept; those of further files are read again each time.
+/// Maximum number of bytes of cached lines; those of further files are read again each time.
 const MOST_BYTES: usize = 16 << 20;
 
-/// The changed lines of the files that were asked for, kept during a run.
+/// The cache of the changed lines of files, for one change.
 #[derive(Default)]
-pub struct ChangedLines(Mutex<KeptLines>);
+pub struct ChangedLines(Mutex<CachedLines>);
 
 #[derive(Default)]
-struct KeptLines {
+struct CachedLines {
     by_file: HashMap<(usize, DiffSide), Option<Arc<SideLines>>>,
     bytes: usize,
 }
@@ -59,8 +59,8 @@ impl ChangedLines {
         (at, file): (usize, &FileChange),
         (side, tree): (DiffSide, &dyn Workspace),
     ) -> Result<Option<Arc<SideLines>>, CancelReason> {
-        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept().by_file.get(&(at, side)) {
+        let cache = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = cache().by_file.get(&(at, side)) {
             return Ok(known.clone());
         }
         if file.without_text().is_some() {
@@ -69,10 +69,10 @@ impl ChangedLines {
         let text = read_text(tree, file.path_at(side))?;
         let lines = text.map(|text| Arc::new(SideLines::of(file, side, &text)));
         let bytes = lines.iter().flat_map(|lines| &lines.runs).map(|run| run.len()).sum::<usize>();
-        let mut kept = kept();
-        if kept.bytes + bytes <= MOST_BYTES && !kept.by_file.contains_key(&(at, side)) {
-            kept.bytes += bytes;
-            kept.by_file.insert((at, side), lines.clone());
+        let mut cache = cache();
+        if cache.bytes + bytes <= MOST_BYTES && !cache.by_file.contains_key(&(at, side)) {
+            cache.bytes += bytes;
+            cache.by_file.insert((at, side), lines.clone());
         }
         Ok(lines)
     }

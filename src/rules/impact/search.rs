@@ -218,6 +218,9 @@ fn search(
     }
     let all: Vec<&str> = all.into_iter().collect();
     let removed: Vec<&str> = removed.iter().map(|(name, _)| name).filter(|_| !removed.are_too_many()).collect();
+    if all.is_empty() && removed.is_empty() {
+        return Ok(hits);
+    }
     let globs: Vec<String> = names.keys().flat_map(|family| family.globs()).map(|glob| (*glob).to_owned()).collect();
     let any_of = |words: &[&str]| words.iter().map(|word| regex::escape(word)).collect::<Vec<_>>().join("|");
     let patterns = (LineRegex::new(&format!(r"\b(?:{})\b", any_of(&all))), LineRegex::new(&any_of(&removed)));
@@ -227,9 +230,6 @@ fn search(
     else {
         return Ok(NameHits::default());
     };
-    if all.is_empty() && removed.is_empty() {
-        return Ok(hits);
-    }
     let most = |words: &[&str], most: usize| if words.is_empty() { 0 } else { most };
     let query = |pattern, files, most| Query { pattern, files, most, generated_last: false };
     let queries = [

@@ -58,9 +58,9 @@ pub(super) const INFO: CheckInfo = CheckInfo {
 /// Finds the checks that the change removed.
 pub(super) fn find(sides: &BothSides<'_>, memory: &CheckNotes) -> Result<Vec<(usize, RuleMatch)>, CancelReason> {
     let files = &sides.change.files;
-    let asked = for_each_file(files.len(), |at| if sides.asks(at) { may_lose(sides, at) } else { Ok(false) });
+    let results = for_each_file(files.len(), |at| if sides.asks(at) { may_lose(sides, at) } else { Ok(false) });
     let mut candidates = Vec::new();
-    for (at, may_lose) in asked.into_iter().enumerate() {
+    for (at, may_lose) in results.into_iter().enumerate() {
         if may_lose.transpose()? == Some(true) {
             candidates.push(at);
         }
