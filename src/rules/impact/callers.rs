@@ -197,10 +197,7 @@ fn outdated_calls(
     let of_object = altered.after.iter().any(|taken| taken.of_object);
     let (words, mut behind) = (home.words(), BTreeMap::new());
     let may_be_outdated = |text: &str| may_call(text, home.searched_name(), &|count| altered.rejects(count));
-    for path in &names.user_files(home)?.unwrap_or_default() {
-        if !ground.read(DiffSide::New, path)?.is_some_and(|text| may_be_outdated(text.text())) {
-            continue;
-        }
+    for path in ground.parse_ahead(&names.user_files(home)?.unwrap_or_default(), &words, &may_be_outdated)? {
         // If one of them is unknown, so is whether a use can only mean this function.
         let Some(symbols) = ground.symbols(path, &words)? else { return Ok(BTreeMap::new()) };
         let mut found = resolve::resolve_uses(ground, path, &symbols, home)?;

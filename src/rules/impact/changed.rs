@@ -69,10 +69,11 @@ impl DefinitionSite {
         FollowedWords::new(self.names(), BTreeSet::new())
     }
 
-    /// Returns the words on whose places it depends who implements it; `member` is a member of it.
-    pub(super) fn words_of_types(&self, member: &str) -> FollowedWords {
-        let names = [self.name.clone(), member.to_owned()];
-        FollowedWords::new(std::iter::once(member.to_owned()).collect(), names.into_iter().collect())
+    /// Returns the words on whose places it depends who implements it; these are some of its members.
+    fn words_of_types<'m>(&self, members: impl Iterator<Item = &'m String>) -> FollowedWords {
+        let members: BTreeSet<String> = members.cloned().collect();
+        let types = members.iter().chain([&self.name]).cloned().collect();
+        FollowedWords::new(members, types)
     }
 
     /// Returns the name under which it is used.
@@ -125,6 +126,13 @@ pub(super) struct ExtendedInterface {
     pub(super) home: DefinitionSite,
     /// The new members with their places.
     pub(super) members: Vec<(String, LineRange)>,
+}
+
+impl ExtendedInterface {
+    /// Returns the words on whose places it depends who implements it.
+    pub(super) fn words(&self) -> FollowedWords {
+        self.home.words_of_types(self.members.iter().map(|(member, _)| member))
+    }
 }
 
 impl ChangedSignature {

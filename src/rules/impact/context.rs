@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::sides::BothSides;
 use super::super::target::{is_markup, read_text};
@@ -13,6 +14,7 @@ use crate::domain::place::DiffSide;
 use crate::domain::text::FileText;
 use crate::syntax::{ExcerptQuery, SymbolDepth, Symbols, symbols};
 use crate::sys::cancel::CancelReason;
+use crate::sys::threads::for_each_file;
 use crate::workspace::{TreeEntry, WorkspaceError};
 
 /// Maximum number of bytes of texts examined for one change, each text once for each definition.
@@ -25,11 +27,16 @@ const MOST_SYMBOLS: usize = 250_000;
 type SymbolsByFile = HashMap<SymbolsKey, Option<Arc<Symbols>>>;
 type SymbolsKey = (DiffSide, SymbolDepth, RepoPath, String);
 
+/// The symbols of a text, and its size in bytes.
+type ParsedText = (Option<Arc<Symbols>>, usize);
+
 /// Read access to both sides of a change, for rules that look beyond its files.
 pub(super) struct ImpactContext<'a> {
     pub(super) sides: BothSides<'a>,
     notes: RefCell<BTreeSet<String>>,
     known: RefCell<SymbolsByFile>,
+    /// Those that were parsed together, until they are asked for.
+    ahead: RefCell<HashMap<SymbolsKey, ParsedText>>,
     /// Number of entries in them.
     entries: Cell<usize>,
     parsed: Cell<usize>,
@@ -42,6 +49,7 @@ impl<'a> ImpactContext<'a> {
             sides,
             notes: RefCell::default(),
             known: RefCell::default(),
+            ahead: RefCell::default(),
             entries: Cell::new(0),
             parsed: Cell::new(0),
             files: OnceCell::new(),
@@ -57,6 +65,38 @@ impl<'a> ImpactContext<'a> {
     /// Returns the definitions and uses in a file of the head, of the code that has these words; `None` if unknown.
     pub(super) fn symbols(&self, path: &RepoPath, words: &FollowedWords) -> Result<Option<Arc<Symbols>>, CancelReason> {
         self.known(DiffSide::New, SymbolDepth::All, path, words)
+    }
+
+    /// Returns those of some files of the head whose texts are `wanted`. The symbols of these are parsed on several threads; they count when they are
+    /// asked for, so that the order of the threads decides nothing.
+    pub(super) fn parse_ahead<'p>(
+        &self,
+        paths: &'p [RepoPath],
+        words: &FollowedWords,
+        wanted: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Vec<&'p RepoPath>, CancelReason> {
+        let key = |path: &RepoPath| (DiffSide::New, SymbolDepth::All, path.clone(), words.key().to_owned());
+        let known: Vec<bool> = paths.iter().map(|path| self.known.borrow().contains_key(&key(path))).collect();
+        let (sides, bytes) = (self.sides, AtomicUsize::new(self.parsed.get()));
+        let read = |at: usize| -> Result<(bool, Option<ParsedText>), CancelReason> {
+            sides.cancel.check()?;
+            let text = paths.get(at).map(|path| read_text(sides.new, path)).transpose()?.flatten();
+            let Some(text) = text.filter(|text| wanted(text.text())) else { return Ok((false, None)) };
+            let size = text.text().len();
+            let is_due = !known.get(at).is_some_and(|known| *known) && !is_markup(&text);
+            let language = paths.get(at).and_then(language::from_path).filter(|_| is_due);
+            let language = language.filter(|_| bytes.fetch_add(size, Ordering::Relaxed) + size <= MOST_BYTES);
+            Ok((true, language.map(|language| (read_symbols(&sides, (language, &text), SymbolDepth::All, words), size))))
+        };
+        let mut found = Vec::new();
+        let mut ahead = HashMap::new();
+        for (path, text) in paths.iter().zip(for_each_file(paths.len(), read)) {
+            let (is_wanted, parsed) = text.transpose()?.unwrap_or_default();
+            found.extend(is_wanted.then_some(path));
+            ahead.extend(parsed.map(|parsed| (key(path), parsed)));
+        }
+        self.ahead.replace(ahead);
+        Ok(found)
     }
 
     /// Returns the imports and the package of a file; `None` if unknown.
@@ -76,9 +116,16 @@ impl<'a> ImpactContext<'a> {
             return Ok(known.clone());
         }
         self.sides.cancel.check()?;
-        let found = match self.read(side, path)? {
-            Some(text) if !is_markup(&text) => self.parse(depth, path, &text, words)?,
-            _ => None,
+        let ahead = self.ahead.borrow_mut().remove(&key);
+        let found = match ahead {
+            Some((found, size)) => self.count(path, size, || found)?,
+            None => match (self.read(side, path)?, language::from_path(path)) {
+                (Some(text), Some(language)) if !is_markup(&text) => {
+                    let read = || read_symbols(&self.sides, (language, &text), depth, words);
+                    self.count(path, text.text().len(), read)?
+                }
+                _ => None,
+            },
         };
         self.keep(key, found.clone());
         Ok(found)
@@ -96,15 +143,14 @@ impl<'a> ImpactContext<'a> {
         known.insert(key, found);
     }
 
-    fn parse(
+    /// Returns what `read` reads of a text of this size, unless that would be too much.
+    fn count(
         &self,
-        depth: SymbolDepth,
         path: &RepoPath,
-        text: &FileText,
-        words: &FollowedWords,
+        size: usize,
+        read: impl FnOnce() -> Option<Arc<Symbols>>,
     ) -> Result<Option<Arc<Symbols>>, CancelReason> {
-        let Some(language) = language::from_path(path) else { return Ok(None) };
-        let parsed = self.parsed.get() + text.text().len();
+        let parsed = self.parsed.get() + size;
         if parsed > MOST_BYTES {
             self.note(format!(
                 "what the change does beyond its files was not followed to its end: more than {} MiB would have to be examined",
@@ -113,14 +159,7 @@ impl<'a> ImpactContext<'a> {
             return Ok(None);
         }
         self.parsed.set(parsed);
-        let read = |query: ExcerptQuery<'_>| {
-            symbols(language, text.text(), Some(query), depth, self.sides.trees, self.sides.cancel)
-        };
-        let mut found = read(words.query());
-        // A name that is imported under another one is used by that.
-        if let Some(renamed) = found.as_ref().and_then(|symbols| words.with_renamed(symbols)) {
-            found = read(ExcerptQuery { words: Some(&renamed), ..words.query() });
-        }
+        let found = read();
         self.sides.cancel.check()?;
         if found.is_none() {
             self.note(not_parsed(path));
@@ -158,6 +197,22 @@ impl<'a> ImpactContext<'a> {
 
     pub(super) fn into_notes(self) -> Vec<String> {
         self.notes.into_inner().into_iter().collect()
+    }
+}
+
+/// Reads the symbols of the code that has these words.
+fn read_symbols(
+    sides: &BothSides<'_>,
+    (language, text): (&str, &FileText),
+    depth: SymbolDepth,
+    words: &FollowedWords,
+) -> Option<Arc<Symbols>> {
+    let read = |query| symbols(language, text.text(), Some(query), depth, sides.trees, sides.cancel);
+    let found = read(words.query())?;
+    // A name that is imported under another one is used by that.
+    match words.with_renamed(&found) {
+        Some(renamed) => read(ExcerptQuery { words: Some(&renamed), ..words.query() }),
+        None => Some(found),
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) fn find(ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Resu
     let mut effects = Vec::new();
     for grown in &names.changed()?.grown {
         ground.sides.cancel.check()?;
-        for (member, lines) in &grown.members {
-            let elsewhere = types_without_member(ground, names, grown, member)?;
+        let found = types_without_members(ground, names, grown)?;
+        for ((member, lines), elsewhere) in grown.members.iter().zip(found) {
             let Some(first) = elsewhere.first() else { continue };
             let more = if elsewhere.len() > 1 { format!(" and {} more", elsewhere.len() - 1) } else { String::new() };
             let name = &grown.home.name;
@@ -48,38 +48,36 @@ pub(super) fn find(ground: &ImpactContext<'_>, names: &ChangedNames<'_>) -> Resu
     Ok(effects)
 }
 
-fn types_without_member(
+/// Returns the types that lack each of the new members, in their order.
+fn types_without_members(
     ground: &ImpactContext<'_>,
     names: &ChangedNames<'_>,
     grown: &ExtendedInterface,
-    member: &str,
-) -> Result<Vec<AffectedPlace>, CancelReason> {
+) -> Result<Vec<Vec<AffectedPlace>>, CancelReason> {
     let home = &grown.home;
-    let mut found = Vec::new();
-    let Some(files) = names.hits()?.of(home.family, &home.name) else { return Ok(found) };
+    let mut found = vec![Vec::new(); grown.members.len()];
+    let files: Vec<RepoPath> = names.hits()?.of(home.family, &home.name).into_iter().flatten().cloned().collect();
     let mut same_name = 0;
-    let words = home.words_of_types(member);
-    for path in files {
-        if !ground.read(DiffSide::New, path)?.is_some_and(|text| may_implement(text.text(), &home.name)) {
-            continue;
-        }
+    let words = grown.words();
+    for path in ground.parse_ahead(&files, &words, &|text| may_implement(text, &home.name))? {
         let Some(symbols) = ground.symbols(path, &words)? else { return Ok(Vec::new()) };
         let defines = |one: &&SymbolDefinition| one.name == home.name && is_named(one) && !one.nested;
         same_name += symbols.definitions.iter().filter(defines).count();
         if !means(ground, path, &symbols, home)? {
             continue;
         }
-        for (at, one) in symbols.definitions.iter().enumerate() {
-            let implements =
-                one.bases.contains(&home.name) && !one.open && !one.conditional && can_implement(home.family, one);
-            let has = symbols.members(at).any(|has| has.name == member)
-                || symbols.others.contains(member) && home.family == LanguageFamily::Script;
-            if implements
-                && !has
-                && let Ok(lines) = LineRange::new(one.lines.0, one.lines.1)
-            {
-                let note = format!("{} has no {member}.", one.name);
-                found.push(AffectedPlace { path: path.clone(), lines, note });
+        let implements = |one: &SymbolDefinition| {
+            one.bases.contains(&home.name) && !one.open && !one.conditional && can_implement(home.family, one)
+        };
+        for (at, one) in symbols.definitions.iter().enumerate().filter(|(_, one)| implements(one)) {
+            let Ok(lines) = LineRange::new(one.lines.0, one.lines.1) else { continue };
+            for ((member, _), found) in grown.members.iter().zip(&mut found) {
+                let has = symbols.members(at).any(|has| has.name == *member)
+                    || symbols.others.contains(member) && home.family == LanguageFamily::Script;
+                if !has {
+                    let note = format!("{} has no {member}.", one.name);
+                    found.push(AffectedPlace { path: path.clone(), lines, note });
+                }
             }
         }
     }

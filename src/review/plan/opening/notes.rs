@@ -16,12 +16,15 @@ const MOST_BODY: usize = 1_500;
 /// Maximum length of a pull request's description, in characters: many projects have templates that are longer than the authors' text.
 const MOST_DESCRIPTION: usize = 4_000;
 
-/// Texts of one kind, of which the first are taken, as many as fit.
-#[derive(Debug, Default)]
-pub(super) struct NoteList(Vec<NoteEntry>);
+/// Texts of one kind, of which the first are taken, as many as fit. Each is written when it is due: every part of a large change has room for a few.
+#[derive(Debug)]
+pub(super) struct NoteList<'a, T> {
+    all: &'a [T],
+    write: fn(&T) -> NoteEntry,
+}
 
 #[derive(Debug)]
-struct NoteEntry {
+pub(super) struct NoteEntry {
     head: String,
     body: String,
 }
@@ -39,31 +42,31 @@ pub(super) struct SelectedNotes {
     pub(super) shortened: usize,
 }
 
-impl NoteList {
+impl<T> NoteList<'_, T> {
     /// Returns the weight of all notes.
     pub(super) fn weight(&self) -> Weight {
-        self.0.iter().map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
+        self.all.iter().map(self.write).map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
     }
 
     /// Returns the first notes that fit into `room`: whole, else without the body. The first that does not fit at all ends the list.
     pub(super) fn take(&self, room: Weight) -> SelectedNotes {
         let mut taken = SelectedNotes { text: String::new(), weight: 0, shown: 0, left_out: 0, shortened: 0 };
-        for NoteEntry { head, body } in &self.0 {
-            let without = taken.weight + weight(head);
-            let whole = without + weight(body);
+        for NoteEntry { head, body } in self.all.iter().map(self.write) {
+            let without = taken.weight + weight(&head);
+            let whole = without + weight(&body);
             if without > room {
                 break;
             }
-            taken.text.push_str(head);
+            taken.text.push_str(&head);
             taken.weight = if whole <= room { whole } else { without };
             if whole <= room {
-                taken.text.push_str(body);
+                taken.text.push_str(&body);
             } else {
                 taken.shortened += 1;
             }
             taken.shown += 1;
         }
-        taken.left_out = self.0.len() - taken.shown;
+        taken.left_out = self.all.len() - taken.shown;
         taken
     }
 }
@@ -100,8 +103,8 @@ pub(super) fn pull_request(change: &ChangeSet) -> (UntrustedText, bool) {
 }
 
 /// Returns the commits in their order.
-pub(super) fn commits(change: &ChangeSet) -> NoteList {
-    NoteList(change.commits.iter().map(commit).collect())
+pub(super) fn commits(change: &ChangeSet) -> NoteList<'_, Commit> {
+    NoteList { all: &change.commits, write: commit }
 }
 
 fn commit(commit: &Commit) -> NoteEntry {
@@ -115,21 +118,22 @@ fn commit(commit: &Commit) -> NoteEntry {
 }
 
 /// Returns the leads in their order.
-pub(super) fn leads(leads: &[&LeadVars]) -> NoteList {
-    let entry = |lead: &&LeadVars| {
-        let line = |text: &str| one_line(text, MOST_LINE);
-        let place = one_line(&lead.place, 2 * MOST_LINE);
-        let head = format!(
-            "{} {} {} ({}): {}\n    at {place}\n",
-            line(&lead.id),
-            lead.severity,
-            lead.category,
-            line(&lead.rule),
-            line(&lead.title)
-        );
-        NoteEntry { head: shown(&head), body: shown(&indented(&lead.body)) }
-    };
-    NoteList(leads.iter().map(entry).collect())
+pub(super) fn leads<'a>(leads: &'a [&'a LeadVars]) -> NoteList<'a, &'a LeadVars> {
+    NoteList { all: leads, write: lead }
+}
+
+fn lead(lead: &&LeadVars) -> NoteEntry {
+    let line = |text: &str| one_line(text, MOST_LINE);
+    let place = one_line(&lead.place, 2 * MOST_LINE);
+    let head = format!(
+        "{} {} {} ({}): {}\n    at {place}\n",
+        line(&lead.id),
+        lead.severity,
+        lead.category,
+        line(&lead.rule),
+        line(&lead.title)
+    );
+    NoteEntry { head: shown(&head), body: shown(&indented(&lead.body)) }
 }
 
 /// Returns a body below its head: every line is indented, so that none can be mistaken for the head of another entry.
