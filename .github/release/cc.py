@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The C compiler of the published Linux programs: `musl-gcc`, and the tables of the grammars are packed.
+"""The C compiler of the published Linux programs: `musl-gcc`, the tables of the grammars are packed, and memory is copied by `memory.c`.
 
 The parse tables of eleven grammars are ten megabytes of mostly zeros, a quarter of the program, and a review needs those of one or two
 languages. Once a `parser.c` of tree-sitter is compiled, its tables become memory that is zero at the start and takes no room in the file;
-what they held is added to the object, compressed, and the grammar's function unpacks it when it is first called. Everything else, and what
-this does not know, is compiled as it would be without it. The build is told of it with TARGET_CC.
+what they held is added to the object, compressed, and the grammar's function unpacks it when it is first called. `memory.c` is added to the
+object of the parser that all grammars share, which is linked before musl. Nothing unwinds through C, so it has no tables for that. The build is
+told of this with TARGET_CC.
 """
 
 import ctypes
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-COMPILER = "musl-gcc"
+COMPILER = ["musl-gcc", "-fno-asynchronous-unwind-tables"]
 # None holds an address: their bytes are the same wherever the program is loaded.
 TABLES = ["parse_table", "small_parse_table", "small_parse_table_map", "parse_actions", "lex_modes", "primary_state_ids"]
 # The fastest that there is to unpack: a millisecond for the largest grammar.
@@ -120,15 +121,30 @@ def pack(compiler, target):
         run("ld", "-r", "-o", target, plain, stub)
 
 
+def add_memory(target):
+    """Adds `memory.c` to the compiled `target`."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain, memory = f"{folder}/plain.o", f"{folder}/memory.o"
+        source = pathlib.Path(__file__).with_name("memory.c")
+        # What it is made of must not become calls of itself.
+        run(*COMPILER, "-O2", "-fPIC", "-fno-builtin", "-fno-tree-loop-distribute-patterns", "-c", str(source), "-o", memory)
+        run("objcopy", target, plain)
+        run("ld", "-r", "-o", target, plain, memory)
+
+
 def main(arguments):
-    sources = [argument for argument in arguments if argument.endswith("parser.c")]
-    if "-c" not in arguments or len(sources) != 1 or "-o" not in arguments:
-        os.execvp(COMPILER, [COMPILER, *arguments])
-    status = subprocess.call([COMPILER, *arguments])
-    if status == 0:
-        at = arguments.index("-o")
+    grammars = [argument for argument in arguments if argument.endswith("parser.c")]
+    is_parser = any(re.search(r"/tree-sitter-[0-9.]+/src/lib\.c$", argument) for argument in arguments)
+    if "-c" not in arguments or len(grammars) + is_parser != 1 or "-o" not in arguments:
+        os.execvp(COMPILER[0], [*COMPILER, *arguments])
+    status = subprocess.call([*COMPILER, *arguments])
+    at = arguments.index("-o")
+    target = arguments[at + 1]
+    if status == 0 and is_parser:
+        add_memory(target)
+    elif status == 0:
         rest = arguments[:at] + arguments[at + 2 :]
-        pack([COMPILER, *(argument for argument in rest if argument not in (sources[0], "-c"))], arguments[at + 1])
+        pack([*COMPILER, *(argument for argument in rest if argument not in (grammars[0], "-c"))], target)
     return status
 
 

@@ -294,4 +294,5 @@ def main():
             pathlib.Path(args.svg).write_text(drawing(curves, sizes))
 
 
-main()
+if __name__ == "__main__":
+    main()
