@@ -33,8 +33,8 @@ pub struct Repo {
     loose: LooseObjects,
     /// The check for packed objects that are too large or have missing bases, and the packs of the faster reader.
     packs: PackedObjects,
-    /// The object that was looked at last, and how it is stored where that is known.
-    intact: Cell<(ObjectId, Option<StoredObject>)>,
+    /// The objects that were looked at last, both sides of a file, and how they are stored where that is known.
+    intact: Cell<[(ObjectId, Option<StoredObject>); 2]>,
     /// This handle's reader of them.
     objects: OnceCell<Objects>,
     /// The folder that is checked out, once a file of it was wanted.
@@ -104,7 +104,7 @@ impl Repo {
     }
 
     fn with(git: git2::Repository, loose: LooseObjects, packs: PackedObjects) -> Self {
-        let (intact, objects, checkout) = (Cell::new((ObjectId::ZERO, None)), OnceCell::new(), OnceCell::new());
+        let (intact, objects, checkout) = (Cell::new([(ObjectId::ZERO, None); 2]), OnceCell::new(), OnceCell::new());
         Self { git, loose, packs, intact, objects, checkout }
     }
 
@@ -204,16 +204,16 @@ impl Repo {
     /// Refuses an object that libgit2 would inflate forever or without a bound: one that was cut, or that is made from too much. How it is
     /// stored, where that is known.
     fn intact(&self, id: ObjectId) -> Result<Option<StoredObject>, RepoError> {
-        // Most objects are asked for their size first, then for their bytes.
-        let (last, stored) = self.intact.get();
-        if last == id {
+        // Both sides of a file are asked for their sizes first, then for their bytes.
+        let [last, older] = self.intact.get();
+        if let Some((_, stored)) = [last, older].into_iter().find(|(known, _)| *known == id) {
             return Ok(stored);
         }
         // As libgit2 goes on: a loose object is only read where no pack of the same folder has it.
         let (packed, is_own) = self.packs.find(id)?.unzip();
         let loose = if is_own == Some(true) { None } else { self.loose.find(id)? };
         let stored = packed.or(loose).map(|stored| stored.refuse_oversized(id)).transpose()?;
-        self.intact.set((id, stored));
+        self.intact.set([(id, stored), last]);
         Ok(stored)
     }
 

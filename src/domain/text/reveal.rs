@@ -13,28 +13,31 @@ use super::strip::{ends_line, is_invisible, is_part_of_sequence};
 /// Kept as they are: line feeds, tabs, a carriage return that ends a line, a byte order mark that begins one (after the mark of a diff
 /// at most), and joiners and selectors that are an honest part of what precedes them. What comes out is left alone the second time.
 pub fn reveal(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
-        return Cow::Borrowed(text);
-    }
     let mut out = String::new();
-    let mut copied = 0;
-    let (mut previous, mut column) = ('\n', 0usize);
-    for (at, c) in text.char_indices() {
-        let after = at + c.len_utf8();
-        let honest = match c {
-            '\n' | '\t' => true,
-            '\r' => ends_line(&text[after..]),
-            '\u{feff}' => column == 0 || (column == 1 && matches!(previous, '+' | '-' | ' ')),
-            _ => !(c.is_control() || is_invisible(c)) || is_part_of_sequence(previous, c),
-        };
-        if !honest {
-            out.push_str(&text[copied..at]);
-            let _ = write!(out, "<U+{:04X}>", u32::from(c));
-            copied = after;
+    let (mut copied, mut line_start) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let start = line_start;
+        line_start += line.len();
+        if line.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+            continue;
         }
-        // A character that was spelled out ends in a plain one.
-        previous = if honest { c } else { '>' };
-        column = if c == '\n' { 0 } else { column + 1 };
+        let mut previous = '\n';
+        for (column, (at, c)) in line.char_indices().enumerate() {
+            let after = at + c.len_utf8();
+            let honest = match c {
+                '\n' | '\t' => true,
+                '\r' => ends_line(&line[after..]),
+                '\u{feff}' => column == 0 || (column == 1 && matches!(previous, '+' | '-' | ' ')),
+                _ => !(c.is_control() || is_invisible(c)) || is_part_of_sequence(previous, c),
+            };
+            if !honest {
+                out.push_str(&text[copied..start + at]);
+                let _ = write!(out, "<U+{:04X}>", u32::from(c));
+                copied = start + after;
+            }
+            // A character that was spelled out ends in a plain one.
+            previous = if honest { c } else { '>' };
+        }
     }
     if copied == 0 {
         return Cow::Borrowed(text);

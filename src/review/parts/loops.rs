@@ -1,13 +1,13 @@
 //! Conversations about the parts of a change, some of them concurrent. Main function: [`review`].
 //!
 //! A part begins after the one before it, if the budget has room for it and its provider responds; a failed part does not affect the others. All of
-//! them are driven by one task. The rules run on the files of the first part before it begins, and on the others while its model responds; then the
-//! names that the parts share are read.
+//! them are driven by one task. The rules run on the files of the first part before it begins, and on the others while its model responds; before
+//! these, the names that the parts share are read.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use futures_util::future::try_join3;
+use futures_util::future::try_join;
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::OnceCell;
 
@@ -26,7 +26,7 @@ use crate::review::conversation::{ActiveModel, Conversation, ConversationStats, 
 use crate::review::error::EngineError;
 use crate::review::journal::{ConversationId, Journal, JournalRecord, NextReplayStep, SharedName, Transcript};
 use crate::review::outcome::EngineOutcome;
-use crate::review::plan::Opening;
+use crate::review::plan::{Opening, RelationsByFile};
 use crate::review::run::ModelRun;
 use crate::sys::blocking::{self, BlockingFailure};
 
@@ -76,7 +76,8 @@ pub(in crate::review) async fn review(
     journal: &Journal,
     over: Option<EngineOutcome>,
 ) -> Result<ModelReviewOutcome, EngineError> {
-    let ModelReviewInput { builder, tools, opener, whole, later } = input;
+    let ModelReviewInput { builder, tools, mut opener, whole, later } = input;
+    let known = std::mem::take(&mut opener.layout.relations);
     let recorded = run.past.recorded_time();
     let add_recorded = |shared: &SharedBudget| {
         shared.add_recorded_turns(recorded.turns, &recorded.usage.unwrap_or(TurnUsage::NOTHING), recorded.known);
@@ -101,7 +102,8 @@ pub(in crate::review) async fn review(
     add_recorded(&shared);
     let (whole, later) = (Mutex::new(builder), Mutex::new(later));
     let (faults, leads, names, of) = (AtomicU32::new(0), OnceCell::new(), OnceLock::new(), sizes.len());
-    let context = PartContext { run, tools, journal, shared, of, faults, over, opener, whole, later, leads, names };
+    let known = Mutex::new(known);
+    let context = PartContext { run, tools, journal, shared, of, faults, over, opener, whole, later, known, leads, names };
     let mut units: Vec<BoxFuture<'_, Result<FinishedPart, EngineError>>> = Vec::with_capacity(sizes.len());
     let mut opened = Some(context.open(0)?);
     for (at, size) in sizes.into_iter().enumerate() {
@@ -112,8 +114,7 @@ pub(in crate::review) async fn review(
         units.push(Box::pin(context.review_part(at, opened.take(), transcript, share)));
     }
     // The first part is polled first: its request leaves before the rules begin on the others.
-    let (done, (), ()) =
-        try_join3(drive_parts(units, promised), context.add_later_leads(), context.read_names()).await?;
+    let (done, ()) = try_join(drive_parts(units, promised), context.add_later_leads()).await?;
     let mut combined = CombinedParts::combine(lock(&context.whole).clone(), done);
     let cross_part = match context.start_cross_part(&combined).await? {
         Ok((share, opening, transcript)) => {
@@ -147,6 +148,8 @@ struct PartContext<'a> {
     /// Desk of the whole change, with the leads of parts that were not opened.
     whole: Mutex<ReviewBuilder>,
     later: Mutex<Option<LaterLeads>>,
+    /// The relations of files that dividing the change read.
+    known: Mutex<RelationsByFile>,
     /// Set once all leads are known.
     leads: OnceCell<()>,
     /// The names that the parts share, once they are read.
@@ -165,6 +168,7 @@ impl PartContext<'_> {
     /// Adds the leads of the parts after the first, once. If they never come, the run was stopped, and no further part begins.
     async fn add_later_leads(&self) -> Result<(), EngineError> {
         let add = || async {
+            self.read_names().await;
             let Some(later) = lock(&self.later).take() else { return Ok(()) };
             let (run, mut builder) = (Arc::clone(self.run), lock(&self.whole).clone());
             let work = move || {
@@ -182,20 +186,20 @@ impl PartContext<'_> {
         self.leads.get_or_try_init(add).await.copied()
     }
 
-    /// Reads the names that the parts share while their models respond, after the rules have run.
-    async fn read_names(&self) -> Result<(), EngineError> {
-        self.add_later_leads().await?;
+    /// Reads the names that the parts share while their models respond. It is done before the rules, so that what it is read from is not in memory beside
+    /// their trees.
+    async fn read_names(&self) {
+        let known = std::mem::take(&mut *lock(&self.known));
         if self.over.is_some() || self.run.past.names().is_some() {
-            return Ok(());
+            return;
         }
         let (run, units) = (Arc::clone(self.run), self.opener.parts().to_vec());
-        let work = move || shared_names(&run, &units);
+        let work = move || shared_names(&run, &units, known);
         let names = blocking::run("the names that the parts share", &self.run.cancel, work).await;
         // A stopped reader has not read all of them; the pass itself reads them then, and tells what went wrong.
         if let (Ok(names), true) = (names, self.run.cancel.check().is_ok()) {
             let _ = self.names.set(names);
         }
-        Ok(())
     }
 
     /// Reviews a part, or continues the review of an earlier session; if it is not begun, records the reason. `share` is set for one that was begun,
@@ -315,7 +319,7 @@ impl PartContext<'_> {
         let work = move || {
             let recorded = run.past.names().map(<[SharedName]>::to_vec);
             let shared = recorded.unwrap_or_else(|| {
-                let names = read.unwrap_or_else(|| shared_names(&run, &units));
+                let names = read.unwrap_or_else(|| shared_names(&run, &units, RelationsByFile::new()));
                 // A stopped reader has not read all of them.
                 if run.cancel.check().is_ok() {
                     journal.record(None, JournalRecord::Names { names: names.clone() });

@@ -8,7 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::domain::change::FileStatus;
 use crate::domain::place::DiffSide;
 use crate::review::journal::{NameFate, SharedName};
-use crate::review::plan::{MOST_DEFINERS, SHORTEST_NAME, relations_at, relations_of, visit_relations};
+use crate::review::plan::{
+    MOST_DEFINERS, RelationsByFile, SHORTEST_NAME, relations_at, relations_of, visit_relations,
+};
 use crate::review::run::ModelRun;
 use crate::syntax::Relations;
 
@@ -23,8 +25,8 @@ struct NameTable {
     used_after: FilesByName,
 }
 
-/// Returns the names that are shared between parts: those that are taken away first.
-pub(super) fn shared_names(run: &ModelRun, units: &[Vec<usize>]) -> Vec<SharedName> {
+/// Returns the names that are shared between parts: those that are taken away first. The relations that are `known` are not read again.
+pub(super) fn shared_names(run: &ModelRun, units: &[Vec<usize>], known: RelationsByFile) -> Vec<SharedName> {
     let files: Vec<usize> = units.concat();
     let table = Mutex::new(NameTable::default());
     let table_now = || table.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +34,9 @@ pub(super) fn shared_names(run: &ModelRun, units: &[Vec<usize>]) -> Vec<SharedNa
     let after = |at: usize, relations: Relations| {
         if is_gone(at) { table_now().add_before(at, &relations) } else { table_now().add_after(at, &relations) }
     };
-    visit_relations(&files, |at| relations_of(run, at), after);
+    let unknown: Vec<usize> = files.iter().copied().filter(|at| !known.contains_key(at)).collect();
+    known.into_iter().for_each(|(at, relations)| after(at, relations));
+    visit_relations(&unknown, |at| relations_of(run, at), after);
     let before = |at: usize| {
         let is_old = |status: FileStatus| !matches!(status, FileStatus::Added | FileStatus::Deleted);
         let file = run.change.files.get(at).filter(|file| is_old(file.status))?;

@@ -49,7 +49,12 @@ pub(in crate::review) struct ReviewLayout {
     pub(in crate::review) window: u64,
     /// Parts, the riskiest first: indices of files in the change, in order. One if the change is reviewed as a whole.
     pub(in crate::review) units: Vec<Vec<usize>>,
+    /// What was read to divide the change; empty if it was not divided now.
+    pub(in crate::review) relations: RelationsByFile,
 }
+
+/// Relations of changed files, by their indices in the change.
+pub(in crate::review) type RelationsByFile = HashMap<usize, Relations>;
 
 /// Material for the layout.
 pub(in crate::review) struct PlannedParts<'a> {
@@ -68,7 +73,8 @@ impl ReviewLayout {
             Some(layout) => Ok(layout),
             // In a replay without requests, the contents of messages do not matter.
             None if laid.run.past.is_replay() => {
-                Ok(Self { room: LEAST_OPENING, turns: 0, window: 0, units: vec![laid.files_to_review()] })
+                let (units, relations) = (vec![laid.files_to_review()], RelationsByFile::new());
+                Ok(Self { room: LEAST_OPENING, turns: 0, window: 0, units, relations })
             }
             None => Self::decide(laid),
         }
@@ -85,6 +91,7 @@ impl ReviewLayout {
             turns: plan.turns,
             window: plan.window,
             units: plan.units.iter().map(unit).collect(),
+            relations: RelationsByFile::new(),
         })
     }
 
@@ -106,19 +113,21 @@ impl ReviewLayout {
         let most = limits.most_request().saturating_sub(laid.tools);
         let share = |percent: u64| (most / 100 * percent).max(LEAST_OPENING).min(most);
         let (turns, window) = (limits.turns, limits.window);
-        let units = vec![laid.files_to_review()];
-        let whole = Self { room: of_tokens.min(share(WHOLE_OF_WINDOW)), turns, window, units };
+        let (units, relations) = (vec![laid.files_to_review()], RelationsByFile::new());
+        let whole = Self { room: of_tokens.min(share(WHOLE_OF_WINDOW)), turns, window, units, relations };
         let opening = laid.opening(&whole, 0, laid.leads, &[])?;
         if opening.left_out.is_empty() && opening.leads_left_out.is_empty() {
             return Ok(whole);
         }
         let room = share(PART_OF_WINDOW).min(MOST_OF_UNIT);
-        let units = laid.divided(room, &whole)?.filter(|units| {
+        let divided = laid.divided(room, &whole)?.filter(|(units, _)| {
             let sizes: Vec<u64> = units.iter().map(|unit| unit.size + laid.tools).collect();
             sizes.len() >= LEAST_UNITS && SharedBudget::new(*limits, &sizes).promised_parts() >= LEAST_UNITS
         });
-        Ok(match units {
-            Some(units) => Self { room, units: units.into_iter().map(|unit| unit.files).collect(), ..whole },
+        Ok(match divided {
+            Some((units, relations)) => {
+                Self { room, units: units.into_iter().map(|unit| unit.files).collect(), relations, ..whole }
+            }
             None => Self { room: of_tokens.min(share(PART_OF_WINDOW)), ..whole },
         })
     }
@@ -182,8 +191,8 @@ impl PlannedParts<'_> {
         opening::open_part(&run.prompts, &run.change, &part, ranks, leads, beside, layout.room)
     }
 
-    /// Returns the change in parts whose first messages take at most `room`; `None` if that leaves too little for diffs.
-    fn divided(&self, room: u64, whole: &ReviewLayout) -> Result<Option<Vec<SizedPart>>, PromptError> {
+    /// Returns the change in parts whose first messages take at most `room`, and the relations of its files; `None` if that leaves too little for diffs.
+    fn divided(&self, room: u64, whole: &ReviewLayout) -> Result<Option<(Vec<SizedPart>, RelationsByFile)>, PromptError> {
         let change = &self.run.change;
         let diffs = match opening::room_for_diffs(&self.run.prompts, change, self.context(whole), room) {
             Ok(diffs) if diffs >= LEAST_DIFFS => diffs,
@@ -194,7 +203,7 @@ impl PlannedParts<'_> {
         let weights = opening::weights(change);
         let related: Vec<usize> =
             ranks.iter().copied().filter(|at| files.binary_search(at).is_ok()).take(MOST_RELATED).collect();
-        let relations = Mutex::new(HashMap::new());
+        let relations = Mutex::new(RelationsByFile::new());
         let keep = |at, own| drop(relations.lock().unwrap_or_else(PoisonError::into_inner).insert(at, own));
         visit_relations(&related, |at| relations_of(self.run, at), keep);
         let relations = relations.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -208,7 +217,7 @@ impl PlannedParts<'_> {
             room: diffs,
         });
         let sized = |files: Vec<usize>| SizedPart { size: size_of_part(room, diffs, &weights, &files), files };
-        Ok(Some(units.into_iter().map(sized).collect()))
+        Ok(Some((units.into_iter().map(sized).collect(), relations)))
     }
 
     /// Returns the approximate size of each part's first request, in tokens: with all leads that it may have.

@@ -9,7 +9,7 @@ mod layout;
 mod links;
 mod opening;
 
-pub(super) use layout::{PlannedParts, ReviewLayout, relations_at, relations_of, visit_relations};
+pub(super) use layout::{PlannedParts, RelationsByFile, ReviewLayout, relations_at, relations_of, visit_relations};
 pub(super) use links::{MOST_DEFINERS, SHORTEST_NAME};
 pub(super) use opening::listed_names;
 pub use opening::{Opening, brief, open};
