@@ -103,7 +103,8 @@ pub(in crate::review) async fn review(
     let (whole, later) = (Mutex::new(builder), Mutex::new(later));
     let (faults, leads, names, of) = (AtomicU32::new(0), OnceCell::new(), OnceLock::new(), sizes.len());
     let known = Mutex::new(known);
-    let context = PartContext { run, tools, journal, shared, of, faults, over, opener, whole, later, known, leads, names };
+    let context =
+        PartContext { run, tools, journal, shared, of, faults, over, opener, whole, later, known, leads, names };
     let mut units: Vec<BoxFuture<'_, Result<FinishedPart, EngineError>>> = Vec::with_capacity(sizes.len());
     let mut opened = Some(context.open(0)?);
     for (at, size) in sizes.into_iter().enumerate() {

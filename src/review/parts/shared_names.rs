@@ -8,9 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::domain::change::FileStatus;
 use crate::domain::place::DiffSide;
 use crate::review::journal::{NameFate, SharedName};
-use crate::review::plan::{
-    MOST_DEFINERS, RelationsByFile, SHORTEST_NAME, relations_at, relations_of, visit_relations,
-};
+use crate::review::plan::{MOST_DEFINERS, RelationsByFile, SHORTEST_NAME, relations_at, relations_of, visit_relations};
 use crate::review::run::ModelRun;
 use crate::syntax::Relations;
 
@@ -35,7 +33,9 @@ pub(super) fn shared_names(run: &ModelRun, units: &[Vec<usize>], known: Relation
         if is_gone(at) { table_now().add_before(at, &relations) } else { table_now().add_after(at, &relations) }
     };
     let unknown: Vec<usize> = files.iter().copied().filter(|at| !known.contains_key(at)).collect();
-    known.into_iter().for_each(|(at, relations)| after(at, relations));
+    for (at, relations) in known {
+        after(at, relations);
+    }
     visit_relations(&unknown, |at| relations_of(run, at), after);
     let before = |at: usize| {
         let is_old = |status: FileStatus| !matches!(status, FileStatus::Added | FileStatus::Deleted);

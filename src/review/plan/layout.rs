@@ -49,7 +49,7 @@ pub(in crate::review) struct ReviewLayout {
     pub(in crate::review) window: u64,
     /// Parts, the riskiest first: indices of files in the change, in order. One if the change is reviewed as a whole.
     pub(in crate::review) units: Vec<Vec<usize>>,
-    /// What was read to divide the change; empty if it was not divided now.
+    /// Relations that were read to divide the change; empty if it was not divided now.
     pub(in crate::review) relations: RelationsByFile,
 }
 
@@ -192,7 +192,11 @@ impl PlannedParts<'_> {
     }
 
     /// Returns the change in parts whose first messages take at most `room`, and the relations of its files; `None` if that leaves too little for diffs.
-    fn divided(&self, room: u64, whole: &ReviewLayout) -> Result<Option<(Vec<SizedPart>, RelationsByFile)>, PromptError> {
+    fn divided(
+        &self,
+        room: u64,
+        whole: &ReviewLayout,
+    ) -> Result<Option<(Vec<SizedPart>, RelationsByFile)>, PromptError> {
         let change = &self.run.change;
         let diffs = match opening::room_for_diffs(&self.run.prompts, change, self.context(whole), room) {
             Ok(diffs) if diffs >= LEAST_DIFFS => diffs,

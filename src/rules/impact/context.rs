@@ -86,7 +86,10 @@ impl<'a> ImpactContext<'a> {
             let is_due = !known.get(at).is_some_and(|known| *known) && !is_markup(&text);
             let language = paths.get(at).and_then(language::from_path).filter(|_| is_due);
             let language = language.filter(|_| bytes.fetch_add(size, Ordering::Relaxed) + size <= MOST_BYTES);
-            Ok((true, language.map(|language| (read_symbols(&sides, (language, &text), SymbolDepth::All, words), size))))
+            Ok((
+                true,
+                language.map(|language| (read_symbols(&sides, (language, &text), SymbolDepth::All, words), size)),
+            ))
         };
         let mut found = Vec::new();
         let mut ahead = HashMap::new();

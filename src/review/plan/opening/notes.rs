@@ -19,7 +19,7 @@ const MOST_DESCRIPTION: usize = 4_000;
 /// Texts of one kind, of which the first are taken, as many as fit. Each is written when it is due: every part of a large change has room for a few.
 #[derive(Debug)]
 pub(super) struct NoteList<'a, T> {
-    all: &'a [T],
+    all: Vec<&'a T>,
     write: fn(&T) -> NoteEntry,
 }
 
@@ -45,13 +45,13 @@ pub(super) struct SelectedNotes {
 impl<T> NoteList<'_, T> {
     /// Returns the weight of all notes.
     pub(super) fn weight(&self) -> Weight {
-        self.all.iter().map(self.write).map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
+        self.all.iter().copied().map(self.write).map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
     }
 
     /// Returns the first notes that fit into `room`: whole, else without the body. The first that does not fit at all ends the list.
     pub(super) fn take(&self, room: Weight) -> SelectedNotes {
         let mut taken = SelectedNotes { text: String::new(), weight: 0, shown: 0, left_out: 0, shortened: 0 };
-        for NoteEntry { head, body } in self.all.iter().map(self.write) {
+        for NoteEntry { head, body } in self.all.iter().copied().map(self.write) {
             let without = taken.weight + weight(&head);
             let whole = without + weight(&body);
             if without > room {
@@ -104,7 +104,7 @@ pub(super) fn pull_request(change: &ChangeSet) -> (UntrustedText, bool) {
 
 /// Returns the commits in their order.
 pub(super) fn commits(change: &ChangeSet) -> NoteList<'_, Commit> {
-    NoteList { all: &change.commits, write: commit }
+    NoteList { all: change.commits.iter().collect(), write: commit }
 }
 
 fn commit(commit: &Commit) -> NoteEntry {
@@ -118,11 +118,11 @@ fn commit(commit: &Commit) -> NoteEntry {
 }
 
 /// Returns the leads in their order.
-pub(super) fn leads<'a>(leads: &'a [&'a LeadVars]) -> NoteList<'a, &'a LeadVars> {
-    NoteList { all: leads, write: lead }
+pub(super) fn leads<'a>(leads: &[&'a LeadVars]) -> NoteList<'a, LeadVars> {
+    NoteList { all: leads.to_vec(), write: lead }
 }
 
-fn lead(lead: &&LeadVars) -> NoteEntry {
+fn lead(lead: &LeadVars) -> NoteEntry {
     let line = |text: &str| one_line(text, MOST_LINE);
     let place = one_line(&lead.place, 2 * MOST_LINE);
     let head = format!(
