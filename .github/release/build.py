@@ -68,7 +68,7 @@ def train(program, counts):
         env = {
             "PATH": os.environ["PATH"], "HOME": str(scratch), "XDG_CONFIG_HOME": str(scratch / "config"), "XDG_STATE_HOME": str(scratch / "state"),
             "OPENAI_BASE_URL": f"http://127.0.0.1:{model.server_address[1]}/v1", "OPENAI_API_KEY": "none",
-            "LLVM_PROFILE_FILE": f"{counts}/%p.profraw",
+            "LLVM_PROFILE_FILE": f"{counts}/run-%p.profraw",
         }
         change = ["--range", "main~1..main", "--quiet"]
         with_model = [*change, "--model", "openai-chat/instant", "--verify", "none", "--max-tokens", "100000000"]
@@ -85,8 +85,6 @@ def main(target, out="target"):
     out = pathlib.Path(out).resolve()
     host = run("rustc", "-vV", text=True).split("host: ")[1].split("\n")[0]
     tools = pathlib.Path(run("rustc", "--print", "sysroot", text=True).strip(), "lib/rustlib", host, "bin")
-    # Of functions with equal code one is left.
-    linker = f"-Clink-arg=-fuse-ld=lld -Clink-arg=-B{tools}/gcc-ld -Clink-arg=-Wl,--icf=all" if (tools / "gcc-ld").is_dir() else ""
     env = {**os.environ, "TARGET_CC": str(pathlib.Path(__file__).with_name("cc.py")), "CARGO_INCREMENTAL": "0"}
     counts = out / "profile-counts"
     shutil.rmtree(counts, ignore_errors=True)
@@ -97,8 +95,9 @@ def main(target, out="target"):
         return folder / target / "dist/review"
 
     train(build(out / "profile", f"-Cprofile-generate={counts}"), counts)
-    run(str(tools / "llvm-profdata"), "merge", "-o", str(counts / "all.profdata"), *map(str, counts.glob("*.profraw")))
-    build(out, f"-Cprofile-use={counts}/all.profdata {linker}")
+    # Not those of the parsers that it starts: they are killed when they are not needed any more, and while they write.
+    run(str(tools / "llvm-profdata"), "merge", "-o", str(counts / "all.profdata"), *map(str, counts.glob("run-*.profraw")))
+    build(out, f"-Cprofile-use={counts}/all.profdata")
 
 
 if __name__ == "__main__":

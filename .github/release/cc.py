@@ -35,7 +35,7 @@ static size_t length(size_t short_length, const unsigned char **from) {
   return short_length;
 }
 
-/* Most are short, and musl's own is slow to start. */
+/* Most are short, and musl's own, where it is used, is slow to start. */
 static unsigned char *copy(unsigned char *to, const unsigned char *from, size_t count) {
   for (; count >= 8; count -= 8, to += 8, from += 8) memcpy(to, from, 8);
   for (; count > 0; count--) *to++ = *from++;

@@ -38,11 +38,14 @@ void *memmove(void *target, const void *source, size_t n) {
   const unsigned char *from = source;
   if (n <= 32) return move_short(to, from, n);
   chunk first = *(const chunk *)from, last = *(const chunk *)(from + n - 16);
-  if ((size_t)(to - from) >= n) {
-    /* Close behind each other, the processor copies them byte by byte. */
-    if (n >= 1024 && (size_t)(from - to) >= n) {
+  uintptr_t ahead = (uintptr_t)to - (uintptr_t)from;
+  if (ahead >= n) {
+    /* If the two ranges are close, the processor copies them a byte at a time. */
+    if (n >= 1024 && -ahead >= n) {
       unsigned char *at = to;
-      __asm__ volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(n) : : "memory");
+      size_t words = n / 8;
+      __asm__ volatile("rep movsq" : "+D"(at), "+S"(from), "+c"(words) : : "memory");
+      *(chunk *)(to + n - 16) = last;
       return to;
     }
     for (size_t at = 16; at < n - 16; at += 16) {

@@ -11,7 +11,7 @@ use super::error::EngineError;
 use super::journal::{ConversationId, Journal, JournalRecord, RecordedRules, RecordedTrees, RuleScope};
 use super::outcome::{EngineOutcome, ModelContribution, ProvenanceInput, instructions_hash, unreviewed_files};
 use super::parts::{self, LaterLeads, ModelReviewInput, ModelReviewOutcome, PartOpener};
-use super::plan::{PlannedParts, ReviewLayout};
+use super::plan::{PlannedParts, RelationsByFile, ReviewLayout};
 use super::run::ModelRun;
 use super::verify::{VerificationOutcome, verify_findings};
 use crate::domain::event::NullEventSink;
@@ -166,6 +166,7 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
     if by_part {
         return prepared.by_part(layout);
     }
+    let layout = ReviewLayout { relations: RelationsByFile::new(), ..layout };
     let (stopped, missed) = prepared.rules.add_leads(run, &mut prepared.builder, None, None);
     if stopped.is_none() {
         prepared.builder.record_rules(&run.packs, missed);
@@ -225,7 +226,8 @@ impl<'r> Preparation<'r> {
         let leads: Vec<LeadVars> = self.builder.leads().map(parts::vars).collect();
         let layout = match known.filter(|_| leads.is_empty()) {
             Some(known) => known,
-            None => self.layout(&leads)?,
+            // The rules have run, or do not: nothing is read at leisure.
+            None => ReviewLayout { relations: RelationsByFile::new(), ..self.layout(&leads)? },
         };
         let ranks = self.plan(&leads).ranks();
         self.finish(layout, ranks, None, stopped)

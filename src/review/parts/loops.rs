@@ -187,8 +187,8 @@ impl PartContext<'_> {
         self.leads.get_or_try_init(add).await.copied()
     }
 
-    /// Reads the names that the parts share while their models respond. It is done before the rules, so that what it is read from is not in memory beside
-    /// their trees.
+    /// Reads the names that the parts share while the model of the first one responds. They are read before the rules run on the others, so that the
+    /// relations that they come from are not in memory beside the trees.
     async fn read_names(&self) {
         let known = std::mem::take(&mut *lock(&self.known));
         if self.over.is_some() || self.run.past.names().is_some() {

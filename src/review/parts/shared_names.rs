@@ -1,6 +1,6 @@
 //! The names that one part of a change removes or adds and another uses. Main function: [`shared_names`].
 //!
-//! Only names are kept of a file, each once for all files: a large change has some hundred thousand uses.
+//! Only names are kept of a file that is read here, each once for all files: a large change has some hundred thousand uses.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};

@@ -191,7 +191,7 @@ impl PlannedParts<'_> {
         opening::open_part(&run.prompts, &run.change, &part, ranks, leads, beside, layout.room)
     }
 
-    /// Returns the change in parts whose first messages take at most `room`, and the relations of its files; `None` if that leaves too little for diffs.
+    /// Returns the change in parts whose first messages take at most `room`, and the relations that were read; `None` if that leaves too little for diffs.
     fn divided(
         &self,
         room: u64,

@@ -69,13 +69,6 @@ impl DefinitionSite {
         FollowedWords::new(self.names(), BTreeSet::new())
     }
 
-    /// Returns the words on whose places it depends who implements it; these are some of its members.
-    fn words_of_types<'m>(&self, members: impl Iterator<Item = &'m String>) -> FollowedWords {
-        let members: BTreeSet<String> = members.cloned().collect();
-        let types = members.iter().chain([&self.name]).cloned().collect();
-        FollowedWords::new(members, types)
-    }
-
     /// Returns the name under which it is used.
     pub(super) fn searched_name(&self) -> &str {
         self.owner.as_deref().filter(|_| self.is_constructor()).unwrap_or(&self.name)
@@ -131,7 +124,9 @@ pub(super) struct ExtendedInterface {
 impl ExtendedInterface {
     /// Returns the words on whose places it depends who implements it.
     pub(super) fn words(&self) -> FollowedWords {
-        self.home.words_of_types(self.members.iter().map(|(member, _)| member))
+        let members: BTreeSet<String> = self.members.iter().map(|(member, _)| member.clone()).collect();
+        let types = members.iter().chain([&self.home.name]).cloned().collect();
+        FollowedWords::new(members, types)
     }
 }
 

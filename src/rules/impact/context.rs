@@ -35,10 +35,10 @@ pub(super) struct ImpactContext<'a> {
     pub(super) sides: BothSides<'a>,
     notes: RefCell<BTreeSet<String>>,
     known: RefCell<SymbolsByFile>,
-    /// Those that were parsed together, until they are asked for.
-    ahead: RefCell<HashMap<SymbolsKey, ParsedText>>,
     /// Number of entries in them.
     entries: Cell<usize>,
+    /// Symbols parsed ahead, until they are asked for.
+    ahead: RefCell<HashMap<SymbolsKey, ParsedText>>,
     parsed: Cell<usize>,
     files: OnceCell<Arc<[TreeEntry]>>,
 }
@@ -67,8 +67,8 @@ impl<'a> ImpactContext<'a> {
         self.known(DiffSide::New, SymbolDepth::All, path, words)
     }
 
-    /// Returns those of some files of the head whose texts are `wanted`. The symbols of these are parsed on several threads; they count when they are
-    /// asked for, so that the order of the threads decides nothing.
+    /// Returns those of some files of the head whose texts are `wanted`. The symbols of these are parsed on several threads, as far as there is room for
+    /// them; they count when they are asked for, so that the order of the threads decides nothing.
     pub(super) fn parse_ahead<'p>(
         &self,
         paths: &'p [RepoPath],
@@ -77,7 +77,7 @@ impl<'a> ImpactContext<'a> {
     ) -> Result<Vec<&'p RepoPath>, CancelReason> {
         let key = |path: &RepoPath| (DiffSide::New, SymbolDepth::All, path.clone(), words.key().to_owned());
         let known: Vec<bool> = paths.iter().map(|path| self.known.borrow().contains_key(&key(path))).collect();
-        let (sides, bytes) = (self.sides, AtomicUsize::new(self.parsed.get()));
+        let (sides, bytes, entries) = (self.sides, AtomicUsize::new(self.parsed.get()), AtomicUsize::new(0));
         let read = |at: usize| -> Result<(bool, Option<ParsedText>), CancelReason> {
             sides.cancel.check()?;
             let text = paths.get(at).map(|path| read_text(sides.new, path)).transpose()?.flatten();
@@ -85,11 +85,14 @@ impl<'a> ImpactContext<'a> {
             let size = text.text().len();
             let is_due = !known.get(at).is_some_and(|known| *known) && !is_markup(&text);
             let language = paths.get(at).and_then(language::from_path).filter(|_| is_due);
-            let language = language.filter(|_| bytes.fetch_add(size, Ordering::Relaxed) + size <= MOST_BYTES);
-            Ok((
-                true,
-                language.map(|language| (read_symbols(&sides, (language, &text), SymbolDepth::All, words), size)),
-            ))
+            let has_room = || {
+                entries.load(Ordering::Relaxed) <= MOST_SYMBOLS
+                    && bytes.fetch_add(size, Ordering::Relaxed) + size <= MOST_BYTES
+            };
+            let Some(language) = language.filter(|_| has_room()) else { return Ok((true, None)) };
+            let symbols = read_symbols(&sides, (language, &text), SymbolDepth::All, words);
+            entries.fetch_add(symbols.as_ref().map_or(0, |symbols| symbols.entry_count()), Ordering::Relaxed);
+            Ok((true, Some((symbols, size))))
         };
         let mut found = Vec::new();
         let mut ahead = HashMap::new();
