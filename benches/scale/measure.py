@@ -294,5 +294,4 @@ def main():
             pathlib.Path(args.svg).write_text(drawing(curves, sizes))
 
 
-if __name__ == "__main__":
-    main()
+main()

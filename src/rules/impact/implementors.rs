@@ -135,3 +135,21 @@ fn means(
         LanguageFamily::Python | LanguageFamily::Go | LanguageFamily::C => false,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::synthetic_change::SyntheticChange;
+
+    #[test]
+    fn of_two_new_members_only_the_one_that_is_missing_is_told() {
+        let store = |more: &str| format!("export interface Store {{\n  load(id: string): string;\n{more}}}\n");
+        let disk = "import { Store } from './store';\n\nexport class Disk implements Store {\n  load(id: string) {\n    return id;\n  }\n  save(id: string) {}\n}\n";
+        let change = SyntheticChange::default()
+            .was("src/store.ts", &store(""))
+            .now("src/store.ts", &store("  save(id: string): void;\n  drop(id: string): void;\n"))
+            .was("src/disk.ts", disk)
+            .now("src/disk.ts", disk);
+        let titles: Vec<String> = change.review().claims.into_iter().map(|claim| claim.title).collect();
+        assert_eq!(titles, ["`Store` asks for `drop` now, and an implementor does not have it"]);
+    }
+}
