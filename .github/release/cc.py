@@ -35,13 +35,6 @@ static size_t length(size_t short_length, const unsigned char **from) {
   return short_length;
 }
 
-/* Most are short, and musl's own, where it is used, is slow to start. */
-static unsigned char *copy(unsigned char *to, const unsigned char *from, size_t count) {
-  for (; count >= 8; count -= 8, to += 8, from += 8) memcpy(to, from, 8);
-  for (; count > 0; count--) *to++ = *from++;
-  return to;
-}
-
 /* A block of LZ4: literals, then a copy of what came before, and so on; literals end it. */
 static void unpack(unsigned char *to, size_t size, const unsigned char *from, const unsigned char *from_end) {
   unsigned char *end = to + size;
@@ -49,7 +42,7 @@ static void unpack(unsigned char *to, size_t size, const unsigned char *from, co
     unsigned token = *from++;
     size_t literals = length(token >> 4, &from);
     if (literals > (size_t)(end - to) || literals > (size_t)(from_end - from)) abort();
-    to = copy(to, from, literals);
+    to = (unsigned char *)memcpy(to, from, literals) + literals;
     from += literals;
     if (from == from_end) break;
     size_t distance = from[0] | (size_t)from[1] << 8;
@@ -59,10 +52,10 @@ static void unpack(unsigned char *to, size_t size, const unsigned char *from, co
     if (copied > (size_t)(end - to) || distance == 0 || distance > size - (size_t)(end - to)) abort();
     /* It may run into itself; then it repeats, and twice as much is there each time. */
     for (; copied > distance; distance *= 2) {
-      to = copy(to, pattern, distance);
+      to = (unsigned char *)memcpy(to, pattern, distance) + distance;
       copied -= distance;
     }
-    to = copy(to, pattern, copied);
+    to = (unsigned char *)memcpy(to, pattern, copied) + copied;
   }
   if (to != end) abort();
 }
