@@ -166,6 +166,7 @@ pub(super) fn prepare(run: &ModelRun, journal: &Journal) -> Result<PreparedRevie
     if by_part {
         return prepared.by_part(layout);
     }
+    // Not beside the trees of all files.
     let layout = ReviewLayout { relations: RelationsByFile::new(), ..layout };
     let (stopped, missed) = prepared.rules.add_leads(run, &mut prepared.builder, None, None);
     if stopped.is_none() {
@@ -181,7 +182,10 @@ pub(super) fn prepare_without_rules(run: &ModelRun, journal: &Journal) -> Result
     let (lines, trees) = (ChangedLines::default(), run.packs.trees());
     rules::add_reports(&rules_input(run, (&lines, &trees), None), &run.reports, &mut report);
     let _ = prepared.builder.add_leads(&report.claims, &run.cancel);
-    prepared.whole(None, None)
+    let mut prepared = prepared.whole(None, None)?;
+    // No names are read from them.
+    prepared.input.opener.layout.relations = RelationsByFile::new();
+    Ok(prepared)
 }
 
 /// Preparations under way.
@@ -226,8 +230,7 @@ impl<'r> Preparation<'r> {
         let leads: Vec<LeadVars> = self.builder.leads().map(parts::vars).collect();
         let layout = match known.filter(|_| leads.is_empty()) {
             Some(known) => known,
-            // The rules have run, or do not: nothing is read at leisure.
-            None => ReviewLayout { relations: RelationsByFile::new(), ..self.layout(&leads)? },
+            None => self.layout(&leads)?,
         };
         let ranks = self.plan(&leads).ranks();
         self.finish(layout, ranks, None, stopped)

@@ -77,7 +77,6 @@ pub(in crate::review) async fn review(
     over: Option<EngineOutcome>,
 ) -> Result<ModelReviewOutcome, EngineError> {
     let ModelReviewInput { builder, tools, mut opener, whole, later } = input;
-    let known = std::mem::take(&mut opener.layout.relations);
     let recorded = run.past.recorded_time();
     let add_recorded = |shared: &SharedBudget| {
         shared.add_recorded_turns(recorded.turns, &recorded.usage.unwrap_or(TurnUsage::NOTHING), recorded.known);
@@ -102,7 +101,7 @@ pub(in crate::review) async fn review(
     add_recorded(&shared);
     let (whole, later) = (Mutex::new(builder), Mutex::new(later));
     let (faults, leads, names, of) = (AtomicU32::new(0), OnceCell::new(), OnceLock::new(), sizes.len());
-    let known = Mutex::new(known);
+    let known = Mutex::new(std::mem::take(&mut opener.layout.relations));
     let context =
         PartContext { run, tools, journal, shared, of, faults, over, opener, whole, later, known, leads, names };
     let mut units: Vec<BoxFuture<'_, Result<FinishedPart, EngineError>>> = Vec::with_capacity(sizes.len());

@@ -132,7 +132,7 @@ mod tests {
             (0, relations(&["keep_it", "fresh_one"], &["load_all"])),
             (1, relations(&[], &["load_all", "keep_it", "fresh_one"])),
         ]);
-        let told: Vec<(NameFate, String)> = names_between(&[vec![0], vec![1]], &old, &new)
+        let shared: Vec<(NameFate, String)> = names_between(&[vec![0], vec![1]], &old, &new)
             .into_iter()
             .map(|shared| (shared.fate, shared.name))
             .collect();
@@ -141,7 +141,7 @@ mod tests {
             (NameFate::BroughtIn, "fresh_one".to_owned()),
             (NameFate::Touched, "keep_it".to_owned()),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(shared, expected);
         assert_eq!(names_between(&[vec![0, 1]], &old, &new), [], "nothing is between files of one part");
     }
 
@@ -149,8 +149,8 @@ mod tests {
     fn a_name_that_moved_is_not_taken_away() {
         let old = HashMap::from([(0, relations(&["load_all"], &[]))]);
         let new = HashMap::from([(1, relations(&["load_all"], &[])), (2, relations(&[], &["load_all"]))]);
-        let told = names_between(&[vec![0], vec![1], vec![2]], &old, &new);
-        assert_eq!(told.iter().map(|shared| shared.fate).collect::<Vec<_>>(), [NameFate::BroughtIn]);
+        let shared = names_between(&[vec![0], vec![1], vec![2]], &old, &new);
+        assert_eq!(shared.iter().map(|one| one.fate).collect::<Vec<_>>(), [NameFate::BroughtIn]);
     }
 
     #[test]

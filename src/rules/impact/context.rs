@@ -37,7 +37,7 @@ pub(super) struct ImpactContext<'a> {
     known: RefCell<SymbolsByFile>,
     /// Number of entries in them.
     entries: Cell<usize>,
-    /// Symbols parsed ahead, until they are asked for.
+    /// Symbols parsed ahead, until they are requested.
     ahead: RefCell<HashMap<SymbolsKey, ParsedText>>,
     parsed: Cell<usize>,
     files: OnceCell<Arc<[TreeEntry]>>,
@@ -68,7 +68,7 @@ impl<'a> ImpactContext<'a> {
     }
 
     /// Returns those of some files of the head whose texts are `wanted`. The symbols of these are parsed on several threads, as far as there is room for
-    /// them; they count when they are asked for, so that the order of the threads decides nothing.
+    /// them; they count when they are requested, so that the order of the threads decides nothing.
     pub(super) fn parse_ahead<'p>(
         &self,
         paths: &'p [RepoPath],

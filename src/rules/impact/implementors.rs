@@ -141,7 +141,7 @@ mod tests {
     use super::super::super::synthetic_change::SyntheticChange;
 
     #[test]
-    fn of_two_new_members_only_the_one_that_is_missing_is_told() {
+    fn of_two_new_members_only_the_missing_one_is_reported() {
         let store = |more: &str| format!("export interface Store {{\n  load(id: string): string;\n{more}}}\n");
         let disk = "import { Store } from './store';\n\nexport class Disk implements Store {\n  load(id: string) {\n    return id;\n  }\n  save(id: string) {}\n}\n";
         let change = SyntheticChange::default()
