@@ -1,14 +1,16 @@
 //! Work on many files, on a few threads. Main function: [`for_each_file`].
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Maximum number of threads; more gain nothing, since reading files is shared work.
 const THREADS: usize = 4;
 
 /// Returns the number of threads that work on files at the same time.
 pub fn thread_count() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS)
+    // To learn it, files of the system are read.
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).clamp(1, THREADS))
 }
 
 /// Calls `work` for every file on a few threads and returns the results in the order of the files.
