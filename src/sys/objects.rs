@@ -4,6 +4,7 @@
 //! two thirds of the time. It answers only what it is sure of: whatever it cannot read is asked of libgit2 again, whose words people get.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use gix_object::Kind;
@@ -12,7 +13,7 @@ use gix_pack::data::decode::entry::ResolvedBase;
 use gix_zlib::Inflate;
 
 use super::packs::{GitPack, PackedObjects};
-use crate::domain::id::ObjectId;
+use crate::domain::id::{ObjectId, TreeId};
 
 /// A buffer that grew beyond this is given back after use.
 const KEPT_BYTES: usize = 4 << 20;
@@ -20,6 +21,10 @@ const KEPT_BYTES: usize = 4 << 20;
 const BASES: usize = 64;
 /// The maximum number of bytes of those.
 const BASE_BYTES: usize = 1 << 20;
+/// The number of trees that are kept for each handle, those above one file on either side.
+const TREES: usize = 16;
+/// The maximum number of bytes of one of them.
+const LARGEST_TREE: usize = 256 << 10;
 
 /// A reader of a repository's packed objects, for one thread. A pack that comes later is not read.
 pub(super) struct Objects {
@@ -64,6 +69,27 @@ impl Objects {
     }
 }
 
+/// The tree objects that were read last: files that are read one after the other are in the same folders.
+#[derive(Default)]
+pub(super) struct RecentTrees(RefCell<VecDeque<(TreeId, Arc<[u8]>)>>);
+
+impl RecentTrees {
+    /// Returns the bytes of a tree, which `read` reads unless they are known.
+    pub(super) fn get<E>(&self, id: TreeId, read: impl FnOnce() -> Result<Vec<u8>, E>) -> Result<Arc<[u8]>, E> {
+        let known = self.0.borrow().iter().position(|(known, _)| *known == id);
+        let tree = match known.and_then(|at| self.0.borrow_mut().remove(at)) {
+            Some((_, tree)) => tree,
+            None => read()?.into(),
+        };
+        if tree.len() <= LARGEST_TREE {
+            let mut trees = self.0.borrow_mut();
+            trees.push_front((id, Arc::clone(&tree)));
+            trees.truncate(TREES);
+        }
+        Ok(tree)
+    }
+}
+
 /// The kinds of objects that are read here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ObjectKind {
@@ -87,5 +113,27 @@ impl ObjectKind {
             Self::Blob => git2::ObjectType::Blob,
             Self::Tree => git2::ObjectType::Tree,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_trees_that_were_read_last_none_is_read_again() {
+        let (trees, reads) = (RecentTrees::default(), std::cell::Cell::new(0));
+        let get = |number: u8, size: usize| {
+            let read = || {
+                reads.set(reads.get() + 1);
+                Ok::<_, ()>(vec![number; size])
+            };
+            assert_eq!(*trees.get(TreeId(ObjectId::new([number; 20])), read).unwrap(), *vec![number; size]);
+            reads.take()
+        };
+        assert_eq!([get(1, 9), get(2, 9), get(1, 9)], [1, 1, 0]);
+        assert_eq!([get(3, LARGEST_TREE + 1), get(3, LARGEST_TREE + 1)], [1, 1]);
+        (4..18).for_each(|number| assert_eq!(get(number, 9), 1));
+        assert_eq!([get(18, 9), get(1, 9), get(2, 9)], [1, 0, 1]);
     }
 }

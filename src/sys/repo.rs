@@ -17,7 +17,7 @@ use super::alternates::list_object_folders;
 use super::clock;
 use super::contained_folder::ContainedFolder;
 use super::loose::LooseObjects;
-use super::objects::{ObjectKind, Objects};
+use super::objects::{ObjectKind, Objects, RecentTrees};
 use super::packs::{PackedObjects, StoredObject};
 use super::repo_error::RepoError;
 use super::repository_layout::{self, PlaceError, RepositoryLayout};
@@ -37,6 +37,7 @@ pub struct Repo {
     intact: Cell<[(ObjectId, Option<StoredObject>); 2]>,
     /// This handle's reader of them.
     objects: OnceCell<Objects>,
+    trees: RecentTrees,
     /// The folder that is checked out, once a file of it was wanted.
     checkout: OnceCell<ContainedFolder>,
 }
@@ -105,7 +106,7 @@ impl Repo {
 
     fn with(git: git2::Repository, loose: LooseObjects, packs: PackedObjects) -> Self {
         let (intact, objects, checkout) = (Cell::new([(ObjectId::ZERO, None); 2]), OnceCell::new(), OnceCell::new());
-        Self { git, loose, packs, intact, objects, checkout }
+        Self { git, loose, packs, intact, objects, trees: RecentTrees::default(), checkout }
     }
 
     /// The files that are checked out, opened so that no link leads out of them.
@@ -366,6 +367,11 @@ impl Repo {
     /// The raw bytes of a tree object; [`sys::tree`](super::tree) reads them.
     pub fn tree(&self, id: TreeId) -> Result<Vec<u8>, RepoError> {
         self.with_tree(id, <[u8]>::to_vec)
+    }
+
+    /// The raw bytes of a tree object, which may be asked for again soon.
+    pub fn recent_tree(&self, id: TreeId) -> Result<Arc<[u8]>, RepoError> {
+        self.trees.get(id, || self.tree(id))
     }
 
     /// Lends the raw bytes of a tree object to `take`.

@@ -44,6 +44,19 @@ pub fn entries(data: &[u8]) -> Option<Vec<RawEntry<'_>>> {
     Some(found)
 }
 
+/// Finds an entry of a tree object; `None` if it is damaged before that.
+fn entry<'a>(data: &'a [u8], name: &[u8]) -> Option<Option<RawEntry<'a>>> {
+    let mut rest = data;
+    while !rest.is_empty() {
+        let (entry, length) = first_entry(rest)?;
+        if entry.name == name {
+            return Some(Some(entry));
+        }
+        rest = &rest[length..];
+    }
+    Some(None)
+}
+
 /// The entry that `rest` begins with, and how many bytes it takes.
 fn first_entry(rest: &[u8]) -> Option<(RawEntry<'_>, usize)> {
     let (mut mode, mut space) = (0u32, 0);
@@ -331,9 +344,8 @@ pub fn find(repo: &Repo, root: TreeId, path: &[u8]) -> Result<Option<TreeLookup>
     let mut found = TreeLookup::Folder(root);
     for component in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
         let TreeLookup::Folder(tree) = found else { return Ok(None) };
-        let data = repo.tree(tree)?;
-        let entries = entries(&data).ok_or(RepoError::Damaged(tree.0))?;
-        let Some(entry) = entries.iter().find(|entry| entry.name == component) else { return Ok(None) };
+        let data = repo.recent_tree(tree)?;
+        let Some(entry) = entry(&data, component).ok_or(RepoError::Damaged(tree.0))? else { return Ok(None) };
         found = match entry.mode {
             None => TreeLookup::Folder(TreeId(entry.id)),
             Some(mode) => TreeLookup::File(mode, BlobId(entry.id)),
