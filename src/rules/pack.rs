@@ -13,7 +13,7 @@ use super::recorded_hits::{grade, is_unproven};
 use crate::domain::filter::PathFilter;
 use crate::domain::rule_info::{PackOwner, RuleInfo};
 use crate::domain::text::mask;
-use crate::syntax::{Grammar, RuleParts, RuleSet, RuleSource, SyntaxError, TextNeed};
+use crate::syntax::{Excerpt, Grammar, RuleParts, RuleSet, RuleSource, SyntaxError, TextNeed};
 
 /// Name prefix of all rules of a project, whichever file they are in, so that none can pass for another's.
 pub(super) const OF_PROJECT: &str = "project";
@@ -321,10 +321,16 @@ impl Pack {
         self.rule(number).filter(|rule| rule.grammars.contains(&grammar)).map(PackRule::parts)
     }
 
-    /// Returns how much of a text a rule has to see, given the other side of its change.
-    pub(super) fn text_need(&self, grammar: Grammar, number: usize, texts: (&str, Option<&str>)) -> TextNeed {
-        let set = self.set(grammar);
-        set.map_or(TextNeed::Affected, |set| set.text_need(number, || self.parts(grammar, number), texts))
+    /// Returns how much of a text a rule has to see, given the other side of its change and the excerpt that is parsed.
+    pub(super) fn text_need(
+        &self,
+        grammar: Grammar,
+        number: usize,
+        texts: (&str, Option<&str>),
+        excerpt: &Excerpt,
+    ) -> TextNeed {
+        let (set, has_gaps) = (self.set(grammar), excerpt.has_gaps_in_functions());
+        set.map_or(TextNeed::Affected, |set| set.text_need(number, || self.parts(grammar, number), texts, has_gaps))
     }
 
     /// Returns the selected rules compiled for `grammar`; `None` if the pack does not apply to it.

@@ -1,5 +1,6 @@
 //! Scans one side of a file with the rules and returns the matches. Main function: [`scan_side`], which returns a [`ScanResult`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -123,13 +124,8 @@ fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
     let is_large = text.len() > LARGE;
     let is_beside_large = look.other.is_some_and(|other| other.text().len() > LARGE);
     let _one_at_a_time = (is_large || is_beside_large).then(|| look.trees.begin_large());
-    let excerpt = match excerpt_of(look, grammar) {
-        Ok(excerpt) => excerpt,
-        Err(ParseFailure::Stopped(stopped)) => return Err(stopped),
-        Err(_) => None,
-    };
     let watch = ParseLimits::new(look.cancel, PATIENCE);
-    let cut = structural(look, grammar, excerpt.as_ref(), &plans, &watch, &mut looked);
+    let cut = structural(look, grammar, excerpt_of(look, grammar).as_ref(), &plans, &watch, &mut looked);
     match cut {
         Ok(()) => Ok(looked),
         Err(ParseFailure::Stopped(stopped)) => Err(stopped),
@@ -141,26 +137,22 @@ fn scan(look: &ScanTarget<'_>) -> Result<ScanResult, CancelReason> {
     }
 }
 
-/// Returns the part of a text that is parsed; `None` for all of it. If all of the head is parsed, so is all of the base: code that a syntax
-/// error joins to what changed was there before.
-fn excerpt_of(look: &ScanTarget<'_>, grammar: Grammar) -> Result<Option<Excerpt>, ParseFailure> {
-    let watch = ParseLimits::new(look.cancel, PATIENCE);
-    let Some(affected) = look.affected else { return Ok(None) };
+/// Returns the part of a text that is parsed; `None` for all of it. Of the base, all is compared with what was found at the head: what is
+/// affected there may have been around other code before.
+fn excerpt_of(look: &ScanTarget<'_>, grammar: Grammar) -> Option<Excerpt> {
+    let is_compared = look.side == DiffSide::Old && look.wanted.on == ReportedSide::Added;
+    let affected = look.affected.filter(|_| !is_compared)?;
     let text = look.subject.text.text();
-    let other = look.other.zip(look.other_affected);
     let mut names = look.trees.affected_names(grammar, text, affected);
-    if let Some((other, focus)) = other {
+    if let Some((other, focus)) = look.other.zip(look.other_affected) {
         names.extend(look.trees.affected_names(grammar, other.text(), focus));
     }
     let names = WordSet::of(names);
-    let query = |focus| ExcerptQuery { focus: Some(focus), words: Some(&names), ..ExcerptQuery::default() };
-    if let Some((head, focus)) = other.filter(|_| look.side == DiffSide::Old)
-        && (unparsable(head).is_some()
-            || look.trees.usable_excerpt(grammar, head.text(), query(focus), &watch)?.is_none())
-    {
-        return Ok(None);
-    }
-    Ok(look.trees.excerpt(grammar, text, query(affected)))
+    look.trees.excerpt(
+        grammar,
+        text,
+        ExcerptQuery { focus: Some(affected), words: Some(&names), ..ExcerptQuery::default() },
+    )
 }
 
 /// The rules of one pack that can match in a text.
@@ -247,13 +239,17 @@ fn structural(
     for plan in plans {
         // On which tree a rule is matched does not depend on the other rules of a run: the base is compared with some of them only.
         let need_of = |rule: usize| match excerpt {
-            Some(_) if plan.has(rule) => plan.pack.text_need(grammar, rule, (text, other)),
+            Some(excerpt) if plan.has(rule) => plan.pack.text_need(grammar, rule, (text, other), excerpt),
             _ => TextNeed::Affected,
         };
         let needs: Vec<TextNeed> = (0..plan.rules.len()).map(need_of).collect();
         let need = |rule: usize| needs.get(rule).copied().unwrap_or_default();
         let is_first = |rule: usize| {
-            let is_due = need(rule) == TextNeed::Affected || is_head && need(rule) == TextNeed::OnMatch;
+            let is_due = match need(rule) {
+                TextNeed::Affected | TextNeed::AffectedOnly => true,
+                TextNeed::OnMatch => is_head,
+                TextNeed::Always => false,
+            };
             is_due && plan.has(rule) && part.as_ref().is_none_or(|part| plan.may_match(rule, part))
         };
         let first: Vec<bool> = (0..plan.rules.len()).map(is_first).collect();
@@ -272,20 +268,26 @@ fn structural(
             }
             None => continue,
         };
-        let mut unsure: Vec<SyntaxMatch> = Vec::new();
+        let mut unsure: BTreeSet<usize> = BTreeSet::new();
         if first.contains(&true) {
             let tree = match &tree {
                 Some(tree) => Arc::clone(tree),
                 None => Arc::clone(tree.insert(parse(excerpt)?)),
             };
             let mut scan = set.scan(&tree, &is_first, look.affected, watch)?;
-            (scan.found, unsure) = scan.found.into_iter().partition(|found| need(found.rule) == TextNeed::Affected);
+            let passed = |rule: usize| scan.passed.get(&rule).copied().unwrap_or_default();
+            let asked = scan.passed.keys().copied().map(|rule| (rule, false));
+            let asked = asked.chain(scan.found.iter().map(|found| (found.rule, true)));
+            unsure.extend(
+                asked.filter(|(rule, has_match)| need(*rule).is_more(passed(*rule), *has_match)).map(|(rule, _)| rule),
+            );
+            scan.found.retain(|found| !unsure.contains(&found.rule));
             add_matches(look, plan, scan, looked);
         }
         let second = |rule: usize| {
             let is_due = match need(rule) {
-                TextNeed::Affected => false,
-                TextNeed::OnMatch => !is_head || unsure.iter().any(|found| found.rule == rule),
+                TextNeed::Affected | TextNeed::AffectedOnly => unsure.contains(&rule),
+                TextNeed::OnMatch => !is_head || unsure.contains(&rule),
                 TextNeed::Always => true,
             };
             is_due && plan.has(rule)

@@ -43,6 +43,9 @@ const IMPORTS: &[&str] =
     &["export {", "export * ", "export type {", "exports", "extern ", "from ", "import", "module.exports", "package"];
 /// Words that name a type or a module.
 const TYPES: &[&str] = &["class", "enum", "interface", "namespace", "new", "record", "struct", "union"];
+/// Beginnings of a function that is called where it stands.
+const CALLED_FUNCTIONS: &[&str] =
+    &["!function", "((", "(() =>", "(async () =>", "(async function", "(function", ";(function"];
 /// Words that begin a statement, and are no names.
 pub(super) const STATEMENTS: &[&str] =
     &["await", "do", "for", "if", "match", "return", "switch", "throw", "try", "while", "with", "yield"];
@@ -78,8 +81,8 @@ pub(super) enum BlockContent {
     Code,
     /// A function. Its head with the rest, which may be the end of its body or a statement of it, says all of it but what it does.
     Function { head: Span<usize>, rest: Span<usize> },
-    /// A type or a module with members.
-    Container { head: Span<usize>, members: Vec<Block>, rest: Span<usize> },
+    /// A type or a module with members; `is_function`: a function that stands for a module.
+    Container { head: Span<usize>, members: Vec<Block>, rest: Span<usize>, is_function: bool },
 }
 
 impl DividedText {
@@ -153,7 +156,7 @@ impl<'t> Divider<'t> {
             let is_nested = self.lines.get(at).is_some_and(|line| line.depth == depth && !line.goes_on);
             let inner = line.get(margin..).filter(|_| is_nested && self.margin(at) == margin).unwrap_or_default();
             let is_directive = is_nested && is_c(self.grammar) && line.trim_start().starts_with('#');
-            let begins = is_directive || begins_block(inner);
+            let begins = is_directive || begins_block(inner) || self.begins_call(inner, at);
             let is_needed = begins && is_import(self.grammar, inner) || self.gives_names(at, is_nested, depth);
             let goes_on = is_nested && continues(line.trim_start());
             // Comments may stand between the branches of a statement.
@@ -190,6 +193,13 @@ impl<'t> Divider<'t> {
             block.content = self.content(block, depth, level);
         }
         found
+    }
+
+    /// Checks whether a line of a script begins a function that is called where it stands: what is before it is a whole statement.
+    fn begins_call(&self, line: &str, at: usize) -> bool {
+        let before = || (0..at).rev().map(|at| self.line(at).trim_end()).find(|line| !line.is_empty());
+        let is_call = self.grammar.is_script() && CALLED_FUNCTIONS.iter().any(|begin| line.starts_with(begin));
+        is_call && before().is_some_and(|line| line.ends_with(';'))
     }
 
     /// Checks whether a line gives names to the rest of the text; `is_nested`: it is at the depth of its block.
@@ -233,13 +243,18 @@ impl<'t> Divider<'t> {
         let Some(first) = body.clone().find(|at| !self.is_blank(*at)) else { return BlockContent::Code };
         let (head, rest) = (block.lines.start..body.start, body.end..block.lines.end);
         if is_container {
-            return BlockContent::Container {
-                head,
-                members: self.blocks(body, (self.margin(first), inside), level + 1),
-                rest,
-            };
+            let members = self.blocks(body, (self.margin(first), inside), level + 1);
+            return BlockContent::Container { head, members, rest, is_function: false };
         }
         let is_function = self.is_function(self.head_start(block)..head.end, level);
+        let is_module = is_function
+            && level < DEEPEST
+            && self.begins_module(head.end - 1)
+            && (self.is_closed_after(body.clone(), inside) || self.is_called_after(body.clone(), inside));
+        if is_module && self.text_of(&block.lines).len() >= SMALLEST {
+            let members = self.blocks(body, (self.margin(first), inside), level + 1);
+            return BlockContent::Container { head, members, rest, is_function };
+        }
         let rest = Some(rest).filter(|_| is_function);
         let rest = rest.and_then(|rest| {
             if is_python { self.statement(body) } else { Some(rest).filter(|_| self.is_closed_after(body, inside)) }
@@ -300,6 +315,13 @@ impl<'t> Divider<'t> {
             && self.lines.get(body).is_some_and(|lines| lines.iter().all(|line| line.lowest >= inside))
     }
 
+    /// Checks whether the line after the body of a function in parentheses closes it, and calls it with a name.
+    fn is_called_after(&self, body: Span<usize>, inside: u32) -> bool {
+        let name = self.line(body.end).trim().strip_prefix("})(").and_then(|rest| rest.strip_suffix(");"));
+        name.is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.'))
+            && self.lines.get(body).is_some_and(|lines| lines.iter().all(|line| line.lowest >= inside))
+    }
+
     /// Checks whether lines up to a bracket or a colon are the head of a function.
     fn is_function(&self, head: Span<usize>, level: usize) -> bool {
         let ending = if self.grammar == Grammar::Python { ':' } else { '{' };
@@ -328,6 +350,15 @@ impl<'t> Divider<'t> {
             }
             Grammar::Bash | Grammar::Yaml => false,
         }
+    }
+
+    /// Checks whether a line of a script begins a function that is called where it stands, or a namespace: what is in it is a module.
+    fn begins_module(&self, line: usize) -> bool {
+        let line = self.line(line);
+        let mut words = line.split_whitespace().skip_while(|word| is_modifier(word));
+        self.grammar.is_script()
+            && (CALLED_FUNCTIONS.iter().any(|begin| line.starts_with(begin))
+                || ["global", "module", "namespace"].contains(&words.next().unwrap_or_default()))
     }
 
     /// Returns the first of these lines that is a statement of a body of Python.

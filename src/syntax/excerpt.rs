@@ -23,9 +23,19 @@ use super::grammar::Grammar;
 const MOST_PERCENT: usize = 80;
 
 /// The byte ranges of a text that are parsed, ascending and apart; each is whole lines.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Excerpt {
     pub(super) ranges: Vec<Range>,
+    pub(super) gaps: Vec<ExcerptGap>,
+}
+
+/// A place where an excerpt leaves out code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ExcerptGap {
+    /// The byte at which a left out block begins.
+    pub(super) at: usize,
+    /// `true` if it is in a function.
+    pub(super) is_in_function: bool,
 }
 
 /// Words, each searched as a whole one.
@@ -73,6 +83,8 @@ pub struct ExcerptQuery<'a> {
     pub words: Option<&'a WordSet>,
     /// Types; all members of what has one of them in its head are examined.
     pub types: Option<&'a WordSet>,
+    /// Set to examine all code.
+    pub is_all: bool,
     /// Set to examine what functions are, and not what they do.
     pub is_outline: bool,
 }
@@ -87,7 +99,7 @@ impl Excerpt {
     /// Selects the blocks of `text` that are examined.
     pub(super) fn select(divided: &DividedText, text: &str, query: ExcerptQuery<'_>) -> Self {
         let selection = BlockSelection::of(divided, text, query);
-        Self { ranges: selection.join() }
+        Self { ranges: selection.join(), gaps: selection.gaps }
     }
 
     /// Selects the blocks of two texts that are examined and of which the other text has no equal one, with the heads of what is around them.
@@ -96,8 +108,15 @@ impl Excerpt {
         let [mut one, mut other] = both.map(|(divided, text, query)| BlockSelection::of(divided, text, query));
         let (of_one, of_other) = (one.keys(), other.keys());
         let is_different = [one.remove_equal(&of_one, &of_other), other.remove_equal(&of_other, &of_one)];
+        // Only matching rules asks for the gaps.
+        let is_any = is_different.contains(&true);
         [one, other]
-            .map(|selection| Self { ranges: if is_different.contains(&true) { selection.join() } else { Vec::new() } })
+            .map(|selection| Self { ranges: if is_any { selection.join() } else { Vec::new() }, gaps: Vec::new() })
+    }
+
+    /// Checks whether it may have a part of a function.
+    pub fn has_gaps_in_functions(&self) -> bool {
+        self.gaps.iter().any(|gap| gap.is_in_function)
     }
 
     /// Checks whether it has nothing.
@@ -146,6 +165,7 @@ struct BlockSelection<'a> {
     text: &'a str,
     query: ExcerptQuery<'a>,
     wanted: Vec<WantedLines>,
+    gaps: Vec<ExcerptGap>,
 }
 
 /// Lines that are wanted.
@@ -171,8 +191,8 @@ enum LinesKind {
 
 impl<'a> BlockSelection<'a> {
     fn of(divided: &'a DividedText, text: &'a str, query: ExcerptQuery<'a>) -> Self {
-        let mut selection = Self { divided, text, query, wanted: Vec::new() };
-        selection.add(&divided.blocks, 0, false);
+        let mut selection = Self { divided, text, query, wanted: Vec::new(), gaps: Vec::new() };
+        selection.add(&divided.blocks, 0, (false, false));
         selection
     }
 
@@ -180,21 +200,25 @@ impl<'a> BlockSelection<'a> {
         self.text.get(self.divided.bytes_of(lines)).unwrap_or_default()
     }
 
-    /// Adds the wanted ones of some blocks, or all.
-    fn add(&mut self, blocks: &[Block], level: usize, is_all: bool) {
+    /// Adds the wanted ones of some blocks, or all; `is_in_function`: they are in a function that stands for a module.
+    fn add(&mut self, blocks: &[Block], level: usize, (is_all, is_in_function): (bool, bool)) {
         let (before, last) = (self.wanted.len(), blocks.len().saturating_sub(1));
         let is_outline = self.query.is_outline;
         for (at, block) in blocks.iter().enumerate() {
             // The node that is all of the text begins and ends with them.
             let is_end = level == 0 && (at == 0 || at == last);
             if !is_all && !is_end && !self.wants(block) {
+                self.gaps.push(ExcerptGap { at: self.divided.bytes_of(&block.lines).start, is_in_function });
                 continue;
             }
             match &block.content {
-                BlockContent::Container { head, members, rest } if is_outline || !self.wants_all(head) => {
+                BlockContent::Container { head, rest, is_function: true, .. } if is_outline => {
+                    self.push(LinesKind::Block, head, rest);
+                }
+                BlockContent::Container { head, members, rest, is_function } if is_outline || !self.wants_all(head) => {
                     let is_all = is_all || self.wants_all(head);
                     self.push(LinesKind::Opening, head, &(0..0));
-                    self.add(members, level + 1, is_all);
+                    self.add(members, level + 1, (is_all, *is_function));
                     self.push(LinesKind::Closing, rest, &(0..0));
                 }
                 BlockContent::Function { head, rest } if is_outline => self.push(LinesKind::Block, head, rest),
@@ -260,7 +284,8 @@ impl<'a> BlockSelection<'a> {
     fn wants(&self, block: &Block) -> bool {
         let has_one = |words: &WordSet| words.stand_in(self.text_of(&block.lines));
         let (first, last) = (number(block.lines.start), number(block.lines.end) - 1);
-        block.is_needed
+        self.query.is_all
+            || block.is_needed
             || self.query.focus.is_some_and(|focus| focus.touches(first, last))
             || self.query.words.is_some_and(has_one)
             || self.query.types.is_some_and(has_one)
@@ -305,7 +330,9 @@ fn add_names(
 ) {
     for block in blocks.iter().filter(|block| focus.affects(number(block.lines.start), number(block.lines.end) - 1)) {
         match &block.content {
-            BlockContent::Container { members, .. } => add_names(divided, text, members, focus, level + 1, names),
+            BlockContent::Container { members, is_function, .. } => {
+                add_names(divided, text, members, focus, level + usize::from(!is_function), names);
+            }
             BlockContent::Code | BlockContent::Function { .. } => {
                 let line = text.get(divided.bytes_of(&(block.begins..block.begins + 1))).unwrap_or_default();
                 names.extend(defined_name(divided.grammar, line.trim(), level));
@@ -503,6 +530,9 @@ mod tests {
         let function = |begin: &str, end: &str| format!("{begin}\n{}{end}", "        x();\n".repeat(60));
         for (grammar, head, member, end, rest) in [
             (Grammar::TypeScript, "export class A {\n", "    b(): void {", "    }\n\n", "}\n"),
+            (Grammar::TypeScript, "declare namespace a {\n", "    function b() {", "    }\n\n", "}\n"),
+            (Grammar::JavaScript, "(function () {\n", "function b() {", "}\n\n", "})();\n"),
+            (Grammar::JavaScript, "((c) => {\n", "  function b() {", "  }\n\n", "})(globalThis);\n"),
             (Grammar::Java, "@B\npublic final class A\n{\n", "    @C\n    int b(int c) {", "    }\n\n", "}\n"),
             (Grammar::Cpp, "namespace a {\n", "void b() {", "}\n\n", "}\n"),
             (Grammar::Python, "class A(B):\n", "    def b(self):", "\n", ""),
@@ -519,6 +549,34 @@ mod tests {
             let names = Excerpt::affected_names(&divided, &text, &focus(&[line]));
             assert_eq!(names.into_iter().collect::<Vec<_>>(), ["b"], "{text}");
         }
+    }
+
+    #[test]
+    fn gaps_say_where_code_is_left_out() {
+        let function = |name: &str| format!("function {name}() {{\n{}}}\n\n", "  x();\n".repeat(99));
+        let class = format!(
+            "class C {{\n{}{}}}\n\n",
+            function("d").replace("function ", ""),
+            function("e").replace("function ", "")
+        );
+        let text = format!(
+            "x();\n\n{}y();\n(function () {{\n{}{}{class}}})();\n",
+            function("a"),
+            function("f"),
+            function("g")
+        );
+        let gaps = |word: &str| {
+            let words = WordSet::of(std::iter::once(word.to_owned()).collect());
+            let query = ExcerptQuery { words: Some(&words), ..ExcerptQuery::default() };
+            let gaps = of(Grammar::JavaScript, &text, query).unwrap().gaps;
+            let name =
+                |at: usize| text[at..].trim_start_matches("function ").split([' ', '(']).next().unwrap().to_owned();
+            gaps.iter()
+                .map(|gap| format!("{}{}", name(gap.at), if gap.is_in_function { "!" } else { "" }))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(gaps("g"), ["a", "f!", "class!"]);
+        assert_eq!(gaps("e"), ["a", "f!", "g!", "d"]);
     }
 
     #[test]
@@ -571,7 +629,7 @@ mod tests {
         let cancel = Cancel::never();
         let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
         let whole = SyntaxTree::parse(grammar, text, &watch).unwrap();
-        let part = SyntaxTree::parse_excerpt(grammar, text, &excerpt.ranges, &watch).unwrap();
+        let part = SyntaxTree::parse_excerpt(grammar, text, excerpt, &watch).unwrap();
         (nodes(&whole), part.map(|part| nodes(&part)))
     }
 
@@ -586,12 +644,12 @@ mod tests {
             let (grammar, text) = &samples[at % samples.len()];
             let (now, file) = edited(text, &steps);
             let sides = [(DiffSide::Old, text.as_str()), (DiffSide::New, now.as_str())];
-            let defined = |text: &str, ranges: Option<&[Range]>| {
+            let defined = |text: &str, excerpt: Option<&Excerpt>| {
                 let cancel = Cancel::never();
                 let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
-                let tree = match ranges {
-                    Some([]) => return Some(Vec::new()),
-                    Some(ranges) => SyntaxTree::parse_excerpt(*grammar, text, ranges, &watch).unwrap()?,
+                let tree = match excerpt {
+                    Some(excerpt) if excerpt.is_empty() => return Some(Vec::new()),
+                    Some(excerpt) => SyntaxTree::parse_excerpt(*grammar, text, excerpt, &watch).unwrap()?,
                     None => SyntaxTree::parse(*grammar, text, &watch).ok().filter(|tree| tree.error_count() == 0)?,
                 };
                 let symbols = symbols::extract(&tree, text, true, &watch)?;
@@ -613,7 +671,7 @@ mod tests {
                 let query = |focus| ExcerptQuery { focus: Some(focus), is_outline: true, ..ExcerptQuery::default() };
                 let parts = Excerpt::select_different([(old, text, query(&focus[0])), (new, &now, query(&focus[1]))]);
                 for ((part, (_, text)), (own, other)) in parts.iter().zip(sides).zip([(&was, &is), (&is, &was)]) {
-                    let Some(in_part) = defined(text, Some(&part.ranges)) else { continue };
+                    let Some(in_part) = defined(text, Some(part)) else { continue };
                     let mut others = other.clone();
                     for one in own {
                         match others.iter().position(|other| other == one) {

@@ -2,6 +2,7 @@
 //!
 //! Matching belongs in `matching`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::domain::place::LineRange;
@@ -40,11 +41,25 @@ pub struct ByteEdit {
     pub text: String,
 }
 
+/// The code outside of an excerpt that matching a rule would have read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PassedGaps {
+    /// No such code.
+    #[default]
+    None,
+    /// Code that is in no function.
+    Outside,
+    /// Code in a function that stands for a module.
+    InFunction,
+}
+
 /// All matches in a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyntaxScan {
     /// In the order of the text.
     pub found: Vec<SyntaxMatch>,
+    /// The indices of the rules that would have read more than the excerpt has, with what: they may match differently in all of the text.
+    pub passed: BTreeMap<usize, PassedGaps>,
     /// Number of nodes that rules were matched against.
     pub nodes: u64,
     /// `true` if something was nested too deep to be examined.

@@ -147,19 +147,21 @@ impl RuleSet {
         Self { grammar, rules, needs: (0..count).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Returns how much of a text a rule has to see, given the other side of its change. The rule need not be compiled.
+    /// Returns how much of a text a rule has to see, given the other side of its change; `has_gaps`: an excerpt of it may have a part of a
+    /// function. The rule need not be compiled.
     pub fn text_need<'a>(
         &self,
         number: usize,
         parts: impl FnOnce() -> Option<RuleParts<'a>>,
-        (text, other): (&str, Option<&str>),
+        texts: (&str, Option<&str>),
+        has_gaps: bool,
     ) -> TextNeed {
         let read = || {
             let rule = parts().and_then(|parts| serde_json::to_value(&parts.source.0).ok());
             rule.map_or_else(TextNeeds::default, |rule| TextNeeds::of(self.grammar, &rule))
         };
         let needs = self.needs.get(number).map(|needs| needs.get_or_init(read));
-        needs.map_or(TextNeed::Affected, |needs| needs.on(text, other))
+        needs.map_or(TextNeed::Affected, |needs| needs.on(texts, has_gaps))
     }
 
     /// Compiles rules. `None` keeps the index of a rule that does not apply to this grammar.

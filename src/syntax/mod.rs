@@ -33,7 +33,7 @@ mod watched_doc;
 pub use excerpt::{Excerpt, ExcerptQuery, WordSet};
 pub use focus::ScanFocus;
 pub use grammar::{Grammar, ParseFailure, ParseLimits};
-pub use matches::{ByteEdit, SyntaxMatch, SyntaxScan};
+pub use matches::{ByteEdit, PassedGaps, SyntaxMatch, SyntaxScan};
 pub use matching::{RuleParts, RuleSet, RuleSource, SyntaxError, documents};
 pub use misread::MisreadLines;
 pub use nodes::NodeTable;

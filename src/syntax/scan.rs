@@ -11,7 +11,7 @@ use ast_grep_core::{AstGrep, NodeMatch};
 
 use super::focus::ScanFocus;
 use super::grammar::{Grammar, ParseFailure, ParseLimits};
-use super::matches::{ByteEdit, SyntaxMatch, SyntaxScan};
+use super::matches::{ByteEdit, PassedGaps, SyntaxMatch, SyntaxScan};
 use super::matching::{CompiledRule, RuleSet};
 use super::repeated::RepeatedTexts;
 use super::tree::SyntaxTree;
@@ -82,10 +82,7 @@ impl RuleSet {
             return Ok(scan);
         }
         let mut tests = TestCodeRanges::default();
-        let source = tree.root.root();
-        let doc = source.get_doc();
-        let watched = WatchedDoc::new(doc.src.clone(), doc.lang, doc.tree.clone(), watch);
-        let watched = AstGrep::doc(watched);
+        let watched = AstGrep::doc(WatchedDoc::new(tree, watch));
         let root = watched.root();
         let mut cursor = root.get_inner_node().inner().walk();
         let mut steps = 0u32;
@@ -163,6 +160,11 @@ impl ScanRules<'_> {
                 if let Some(fault) = doc.fault() {
                     return Err(fault);
                 }
+            }
+            let passed = doc.take_passed();
+            if passed != PassedGaps::None {
+                let known = scan.passed.entry(rule.number).or_default();
+                *known = passed.max(*known);
             }
             if scan.found.len() >= MOST_FOUND {
                 scan.too_many = true;
@@ -266,5 +268,50 @@ impl TestCodeRanges {
 
     fn covers(&self, byte: usize) -> bool {
         byte < self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::excerpt::{ExcerptQuery, WordSet};
+    use super::super::matching::{RuleParts, RuleSource, documents};
+    use super::super::tree_cache::TreeCache;
+    use super::*;
+    use crate::sys::cancel::Cancel;
+
+    #[test]
+    fn a_rule_that_would_read_what_is_left_out_is_known() {
+        let function = |name: &str| format!("function {name}() {{\n{}}}\n\n", "  x();\n".repeat(60));
+        let text = format!("(function () {{\n{}z();\n\n{}{}}})();\n", function("a"), function("b"), function("c"));
+        let (cancel, trees) = (Cancel::never(), TreeCache::default());
+        let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
+        let words = WordSet::of(std::iter::once("b".to_owned()).collect());
+        let query = ExcerptQuery { words: Some(&words), ..ExcerptQuery::default() };
+        let excerpt = trees.excerpt(Grammar::JavaScript, &text, query);
+        let tree = trees.parse_affected(Grammar::JavaScript, &text, excerpt.as_ref(), None, &watch).unwrap();
+        let around =
+            |condition: &str| format!("{{kind: identifier, regex: '^z$', inside: {{stopBy: end, {condition}}}}}");
+        let beside = |condition: &str| format!("{{kind: {condition}}}");
+        for (rule, passes) in [
+            (around("kind: statement_block, has: {kind: class}"), true),
+            (around("kind: statement_block, has: {kind: function_declaration}"), true),
+            (around("kind: call_expression, has: {field: function, has: {kind: class, stopBy: end}}"), true),
+            (around("kind: expression_statement, nthChild: 9"), true),
+            (beside("expression_statement, regex: '^z', follows: {kind: function_declaration}"), true),
+            (beside("expression_statement, regex: '^z', precedes: {kind: function_declaration}"), false),
+            (beside("expression_statement, regex: '^z', precedes: {kind: class, stopBy: end}"), true),
+            (beside("function_declaration, regex: '^function b', has: {kind: class, stopBy: end}"), false),
+            (around("kind: function_expression, regex: 'function c'"), false),
+            (around("kind: call_expression, has: {field: arguments, kind: arguments}"), false),
+            (around("kind: program"), false),
+        ] {
+            let source = &documents::<RuleSource>(&format!("rule: {rule}")).unwrap()[0];
+            let parts = RuleParts { source, fix: None, at: None, same: &[], stays: &[], guards: &[], repeats: None };
+            let set = RuleSet::compile(Grammar::JavaScript, std::iter::once(Some(parts))).unwrap();
+            let scan = set.scan(&tree, &|_| true, None, &watch).unwrap();
+            assert_eq!(scan.passed.get(&0) == Some(&PassedGaps::InFunction), passes, "{rule}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::grammar::Grammar;
+use super::matches::PassedGaps;
 
 /// The kinds of the node that is all of a text.
 const TEXT_KINDS: &[&str] = &["document", "module", "program", "source_file", "stream", "translation_unit"];
@@ -25,6 +26,10 @@ const TYPE_KINDS: &[&str] = &[
     "namespace_definition",
     "trait_item",
 ];
+/// The kinds of a function of a script that may stand for a module, and of its body.
+const MODULE_KINDS: &[&str] = &["arrow_function", "function_expression", "statement_block"];
+/// The kinds of functions of a script that have a name.
+const NAMED_KINDS: &[&str] = &["function_declaration"];
 /// The kinds of nodes that are never beside a statement of a script, or of Python, that is in no function.
 const INNER_KINDS: &[&str] = &[
     "ERROR",
@@ -58,27 +63,47 @@ const BLOCK_KINDS: &[&str] = &["block", "compound_statement", "statement_block"]
 #[derive(Debug, Default)]
 pub(super) struct TextNeeds {
     need: TextNeed,
+    /// `true` if it has to see all of a text of which an excerpt may have a part of a function.
+    sees_functions: bool,
     /// Searches of the rule in the words of all of a text: if one is on one side of a change only, code that it does not affect may match.
     words: Vec<Regex>,
+    /// Searches in the words of a function that may stand for a module.
+    function_words: Vec<Regex>,
 }
 
 /// The part of a text that a rule is matched against.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TextNeed {
-    /// The code that the change affects.
+    /// The code that the change affects, and all of it if a match would depend on the rest of a function.
     #[default]
     Affected,
-    /// All of it if something matches in the affected code: what the rest has can only speak against that.
+    /// The code that the change affects: what else it asks for is in each excerpt.
+    AffectedOnly,
+    /// All of it if something matches in the affected code, or that would depend on the rest of the text.
     OnMatch,
     /// All of it.
     Always,
 }
 
+impl TextNeed {
+    /// Checks whether a rule has to see more than an excerpt in which it `passed` some code that is left out, and matches or does not.
+    pub fn is_more(self, passed: PassedGaps, has_match: bool) -> bool {
+        match self {
+            Self::Affected => passed == PassedGaps::InFunction,
+            Self::AffectedOnly => false,
+            Self::OnMatch => passed != PassedGaps::None || has_match,
+            Self::Always => true,
+        }
+    }
+}
+
 impl TextNeeds {
-    /// Returns the need for a text, given the other side of its change.
-    pub(super) fn on(&self, text: &str, other: Option<&str>) -> TextNeed {
+    /// Returns the need for a text, given the other side of its change. `has_gaps`: an excerpt of it may have a part of a function.
+    pub(super) fn on(&self, (text, other): (&str, Option<&str>), has_gaps: bool) -> TextNeed {
         let is_same = |words: &Regex| other.is_some_and(|other| words.is_match(text) == words.is_match(other));
-        if self.words.iter().all(is_same) { self.need } else { TextNeed::Always }
+        let sees_functions = || self.sees_functions || !self.function_words.iter().all(is_same);
+        let is_always = !self.words.iter().all(is_same) || has_gaps && sees_functions();
+        if is_always { TextNeed::Always } else { self.need }
     }
 
     /// Returns the needs of a rule, with its utilities.
@@ -89,8 +114,11 @@ impl TextNeeds {
             utils,
             inside: Vec::new(),
             words: Vec::new(),
+            function_words: Vec::new(),
             speaks_for: false,
+            speaks_for_in_function: false,
             speaks_against: false,
+            asks_for_asynchronous: false,
         };
         for part in ["rule", "constraints"] {
             conditions.read(rule.get(part).unwrap_or(&Value::Null), NodeFacts::default(), false);
@@ -98,9 +126,11 @@ impl TextNeeds {
         let need = match conditions {
             Conditions { speaks_for: true, .. } => TextNeed::Always,
             Conditions { speaks_against: true, .. } => TextNeed::OnMatch,
+            Conditions { asks_for_asynchronous: true, .. } => TextNeed::AffectedOnly,
             _ => TextNeed::Affected,
         };
-        Self { need, words: conditions.words }
+        let Conditions { speaks_for_in_function: sees_functions, words, function_words, .. } = conditions;
+        Self { need, sees_functions, words, function_words }
     }
 }
 
@@ -111,10 +141,15 @@ struct Conditions<'r> {
     /// The utilities that are being read.
     inside: Vec<&'r str>,
     words: Vec<Regex>,
+    function_words: Vec<Regex>,
     /// `true` if a match may need something in the rest of the text.
     speaks_for: bool,
+    /// `true` if a match may need something in the rest of a function that stands for a module.
+    speaks_for_in_function: bool,
     /// `true` if something in the rest of the text may prevent a match.
     speaks_against: bool,
+    /// `true` if a match needs an asynchronous function around it or beside what is around it.
+    asks_for_asynchronous: bool,
 }
 
 /// Facts about the node of a condition.
@@ -124,6 +159,14 @@ struct NodeFacts {
     is_partial: bool,
     /// `true` if it is a statement in a block.
     is_in_block: bool,
+    /// `true` if it is around the matched code.
+    is_around: bool,
+    /// `true` if its kinds are named.
+    has_kinds: bool,
+    /// `true` if it is around the matched code, and may be a function that stands for a module.
+    may_be_module: bool,
+    /// `true` if the matched code is in a function that has a name. Of the head, such a function is examined only if the change affects it.
+    is_in_named: bool,
 }
 
 impl<'r> Conditions<'r> {
@@ -131,22 +174,15 @@ impl<'r> Conditions<'r> {
     fn read(&mut self, condition: &'r Value, node: NodeFacts, is_negated: bool) {
         match condition {
             Value::Object(fields) => {
-                let node = NodeFacts {
-                    is_partial: node.is_partial || is_of(condition, TEXT_KINDS) || is_of(condition, TYPE_KINDS),
-                    is_in_block: node.is_in_block || self.grammar != Grammar::Python && is_in_block(condition),
-                };
+                let node = self.facts(condition, node);
+                let other = NodeFacts { is_in_named: node.is_in_named, ..NodeFacts::default() };
                 for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
                     match name.as_str() {
                         "has" | "follows" | "precedes" => {
-                            let is_rest = if name == "has" {
-                                node.is_partial && self.may_be_left_out(value)
-                            } else {
-                                !node.is_in_block && self.may_be_outermost(value)
-                            };
-                            self.speaks_for |= is_rest && !is_negated;
-                            self.speaks_against |= is_rest && is_negated;
-                            self.read(value, NodeFacts::default(), is_negated);
+                            self.read_relation((name, value), node, is_negated);
+                            self.read(value, other, is_negated);
                         }
+                        "inside" => self.read(value, NodeFacts { is_around: true, ..other }, is_negated),
                         "not" => self.read(value, node, !is_negated),
                         "all" | "any" => self.read(value, node, is_negated),
                         "matches" => self.read_utility(value.as_str().unwrap_or_default(), node, is_negated),
@@ -157,13 +193,53 @@ impl<'r> Conditions<'r> {
                                 None => self.speaks_for = true,
                             }
                         }
+                        "regex" if node.may_be_module => {
+                            match value.as_str().and_then(|words| Regex::new(words).ok()) {
+                                Some(words) => self.function_words.push(words),
+                                None => self.speaks_for_in_function = true,
+                            }
+                        }
                         "stopBy" => {}
-                        _ => self.read(value, NodeFacts::default(), is_negated),
+                        _ => self.read(value, other, is_negated),
                     }
                 }
             }
             Value::Array(values) => values.iter().for_each(|value| self.read(value, node, is_negated)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// Reads a condition on what is in a node or beside it.
+    fn read_relation(&mut self, (name, value): (&str, &Value), node: NodeFacts, is_negated: bool) {
+        let (is_rest, is_in_module) = if name == "has" {
+            let is_left_out = self.may_be_left_out(value);
+            self.asks_for_asynchronous |= node.is_around && !is_left_out && is_asynchronous(value);
+            let is_whole = text(value, "field").is_some_and(|field| field != "body");
+            // A changed block that defines a name is examined with all that has the name.
+            let is_far = node.may_be_module && is_left_out && !is_whole && !asks_for_name(value);
+            (node.is_partial && is_left_out, is_far)
+        } else {
+            let is_outermost = self.may_be_outermost(value);
+            (!node.is_in_block && is_outermost, self.grammar.is_script() && is_outermost)
+        };
+        let speaks_for = !is_negated && !node.is_in_named;
+        self.speaks_for |= is_rest && speaks_for;
+        self.speaks_for_in_function |= is_in_module && speaks_for;
+        self.speaks_against |= is_rest && !speaks_for;
+    }
+
+    /// Adds to the facts about a node those that a condition on it states.
+    fn facts(&self, condition: &Value, node: NodeFacts) -> NodeFacts {
+        let is_script = self.grammar.is_script();
+        let has_kinds = node.has_kinds || names_kinds(condition);
+        NodeFacts {
+            has_kinds,
+            is_partial: node.is_partial || is_of(condition, TEXT_KINDS) || is_of(condition, TYPE_KINDS),
+            is_in_block: node.is_in_block || self.grammar != Grammar::Python && is_in_block(condition),
+            is_around: node.is_around,
+            may_be_module: node.may_be_module
+                || is_script && node.is_around && (is_of(condition, MODULE_KINDS) || !has_kinds),
+            is_in_named: node.is_in_named || is_script && node.is_around && is_all_of(condition, NAMED_KINDS),
         }
     }
 
@@ -209,6 +285,20 @@ fn is_of(condition: &Value, kinds: &[&str]) -> bool {
     text(condition, "kind").is_some_and(|kind| kinds.contains(&kind)) || parts.into_iter().any(|one| is_of(one, kinds))
 }
 
+/// Checks whether a condition names one of these kinds of nodes, and no other one.
+fn is_all_of(condition: &Value, kinds: &[&str]) -> bool {
+    let mut all = condition.get("all").and_then(Value::as_array).into_iter().flatten();
+    text(condition, "kind").is_some_and(|kind| kinds.contains(&kind)) || all.any(|one| is_all_of(one, kinds))
+}
+
+/// Checks whether a condition names the kinds of its node.
+fn names_kinds(condition: &Value) -> bool {
+    let of = |name: &str| condition.get(name).and_then(Value::as_array).filter(|parts| !parts.is_empty());
+    ["kind", "pattern"].iter().any(|name| condition.get(name).is_some_and(|value| !value.is_null()))
+        || of("all").is_some_and(|all| all.iter().any(names_kinds))
+        || of("any").is_some_and(|any| any.iter().all(names_kinds))
+}
+
 /// Checks whether the node of a condition is a statement in a block.
 fn is_in_block(condition: &Value) -> bool {
     let inside = condition
@@ -217,6 +307,18 @@ fn is_in_block(condition: &Value) -> bool {
     let mut all = condition.get("all").and_then(Value::as_array).into_iter().flatten();
     inside.and_then(|inside| text(inside, "kind")).is_some_and(|kind| BLOCK_KINDS.contains(&kind))
         || all.any(is_in_block)
+}
+
+/// Checks whether a condition asks for a name that the matched code has.
+fn asks_for_name(condition: &Value) -> bool {
+    match condition {
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            let is_name = |text: &str| name == "pattern" && text.starts_with('$');
+            value.as_str().is_some_and(is_name) || name != "not" && asks_for_name(value)
+        }),
+        Value::Array(values) => values.iter().any(asks_for_name),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
 }
 
 /// Checks whether a condition asks for an asynchronous function.
@@ -266,7 +368,7 @@ mod tests {
             (
                 in_text(r#""has": {"any": [{"kind": "a", "regex": "^async\\b"}, {"kind": "ERROR"}]}"#),
                 "null",
-                TextNeed::Affected,
+                TextNeed::AffectedOnly,
             ),
             (
                 r#"{"inside": {"all": [{"kind": "class_body"}], "has": {"kind": "pair"}}}"#.to_owned(),
@@ -282,13 +384,37 @@ mod tests {
             (r#"{"precedes": {"pattern": "a()"}}"#.to_owned(), "null", TextNeed::Always),
             (r#"{"matches": "a"}"#.to_owned(), r#"{"a": {"not": {"matches": "a"}}}"#, TextNeed::Affected),
         ] {
-            assert_eq!(need(&rule, utils).on("", Some("")), expected, "{rule} {utils}");
+            assert_eq!(need(&rule, utils).on(("", Some("")), false), expected, "{rule} {utils}");
         }
+        // A function that stands for a module, of which an excerpt has a part.
+        let around =
+            |condition: &str| format!(r#"{{"inside": {{"stopBy": "end", "kind": "statement_block", {condition}}}}}"#);
+        for (rule, expected) in [
+            (around(r#""has": {"kind": "pair"}"#), TextNeed::Always),
+            (r#"{"inside": {"stopBy": "end", "has": {"kind": "pair"}}}"#.to_owned(), TextNeed::Always),
+            (r#"{"precedes": {"kind": "pair"}, "inside": {"kind": "statement_block"}}"#.to_owned(), TextNeed::Affected),
+            (r#"{"precedes": {"kind": "call"}, "inside": {"kind": "statement_block"}}"#.to_owned(), TextNeed::Always),
+            // What is in no part of it, has a name that the changed code has, is only against a match, or in the matched code.
+            (around(r#""has": {"field": "name", "kind": "pair"}"#), TextNeed::Affected),
+            (around(r#""has": {"has": {"pattern": "$A"}}"#), TextNeed::Affected),
+            (around(r#""not": {"has": {"kind": "pair"}}"#), TextNeed::Affected),
+            (r#"{"kind": "statement_block", "has": {"kind": "pair"}}"#.to_owned(), TextNeed::Affected),
+            (r#"{"inside": {"kind": "call", "has": {"kind": "pair"}}}"#.to_owned(), TextNeed::Affected),
+            (around(r#""has": {"kind": "a", "regex": "^async\\b"}"#), TextNeed::AffectedOnly),
+            (around(r#""regex": "^a""#), TextNeed::Affected),
+        ] {
+            assert_eq!(need(&rule, "null").on(("ab", Some("ac")), true), expected, "{rule}");
+        }
+        assert_eq!(need(&around(r#""regex": "b""#), "null").on(("ab", Some("ac")), true), TextNeed::Always);
+        assert_eq!(need(&around(r#""regex": "b""#), "null").on(("ab", Some("ac")), false), TextNeed::Affected);
+        // Of the head, a function with a name is examined if the change affects it, and then all of it.
+        let named = r#"{"inside": {"all": [{"kind": "function_declaration"}, HAS]}}"#.replace("HAS", &has);
+        assert_eq!(need(&named, "null").on(("", Some("")), false), TextNeed::OnMatch);
         let python = r#"{"rule": {"inside": {"kind": "module", "has": {"regex": "^async\\b"}}}}"#;
         let python = TextNeeds::of(Grammar::Python, &serde_json::from_str(python).unwrap());
-        assert_eq!(python.on("", Some("")), TextNeed::Always);
+        assert_eq!(python.on(("", Some("")), false), TextNeed::Always);
         let by_words = need(&in_text(r#""regex": "a""#), "null");
-        assert_eq!(by_words.on("a", Some("ba")), TextNeed::Affected);
-        assert_eq!([by_words.on("a", Some("b")), by_words.on("a", None)], [TextNeed::Always; 2]);
+        assert_eq!(by_words.on(("a", Some("ba")), false), TextNeed::Affected);
+        assert_eq!([by_words.on(("a", Some("b")), false), by_words.on(("a", None), false)], [TextNeed::Always; 2]);
     }
 }

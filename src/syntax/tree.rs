@@ -9,6 +9,7 @@ use ast_grep_core::tree_sitter::{LanguageExt, StrDoc};
 use ast_grep_language::SupportLang;
 
 use super::carriage_returns::LoneReturns;
+use super::excerpt::{Excerpt, ExcerptGap};
 use super::grammar::{Grammar, ParseFailure, ParseLimits};
 use super::other_version::OtherVersion;
 
@@ -16,6 +17,8 @@ use super::other_version::OtherVersion;
 pub struct SyntaxTree {
     pub(super) root: AstGrep<StrDoc<SupportLang>>,
     pub(super) grammar: Grammar,
+    /// Places of the text where code was left out, ascending; none if all of it was parsed.
+    pub(super) gaps: Vec<ExcerptGap>,
 }
 
 impl SyntaxTree {
@@ -24,14 +27,15 @@ impl SyntaxTree {
         Self::parse_after(grammar, text, None, &[], watch)
     }
 
-    /// Parses these pieces of `text`, each at its place; `None` if that has a syntax error, which the whole may not have.
+    /// Parses an excerpt of `text`, each piece at its place; `None` if that has a syntax error, which the whole may not have.
     pub(super) fn parse_excerpt(
         grammar: Grammar,
         text: &str,
-        ranges: &[tree_sitter::Range],
+        excerpt: &Excerpt,
         watch: &ParseLimits<'_>,
     ) -> Result<Option<Self>, ParseFailure> {
-        let tree = Self::parse_after(grammar, text, None, ranges, watch)?;
+        let tree = Self::parse_after(grammar, text, None, &excerpt.ranges, watch)?;
+        let tree = Self { gaps: excerpt.gaps.clone(), ..tree };
         Ok((!tree.root.root().get_inner_node().has_error()).then_some(tree))
     }
 
@@ -63,7 +67,7 @@ impl SyntaxTree {
         let tree = parser.parse_with_options(&mut input, known, Some(options));
         let mut tree = tree.ok_or_else(|| stopped.unwrap_or(ParseFailure::NoTree))?;
         returns.restore(&mut tree, &bytes);
-        Ok(Self { root: AstGrep::doc(StrDoc { src: text.to_owned(), lang, tree }), grammar })
+        Ok(Self { root: AstGrep::doc(StrDoc { src: text.to_owned(), lang, tree }), grammar, gaps: Vec::new() })
     }
 
     /// Parses `text`, reusing the tree of another version. The result is the tree that [`parse`](Self::parse) makes: if either text has a
@@ -86,9 +90,9 @@ impl SyntaxTree {
         Self::parse(other.grammar, text, watch)
     }
 
-    /// Checks whether it is the tree of these pieces.
-    pub(super) fn is_of(&self, ranges: &[tree_sitter::Range]) -> bool {
-        self.root.root().get_doc().tree.included_ranges() == ranges
+    /// Checks whether it is the tree of an excerpt.
+    pub(super) fn is_of(&self, excerpt: &Excerpt) -> bool {
+        self.gaps == excerpt.gaps && self.root.root().get_doc().tree.included_ranges() == excerpt.ranges
     }
 
     /// Returns the grammar with which it was parsed.

@@ -197,18 +197,6 @@ impl TreeCache {
         self.divide(grammar, text).map(|divided| Excerpt::affected_names(&divided, text, focus)).unwrap_or_default()
     }
 
-    /// Returns an excerpt that stands for a text: it has no syntax error.
-    pub fn usable_excerpt(
-        &self,
-        grammar: Grammar,
-        text: &str,
-        query: ExcerptQuery<'_>,
-        watch: &ParseLimits<'_>,
-    ) -> Result<Option<Excerpt>, ParseFailure> {
-        let Some(excerpt) = self.excerpt(grammar, text, query) else { return Ok(None) };
-        Ok(self.parse_excerpt(grammar, text, &excerpt, watch)?.map(|_| excerpt))
-    }
-
     /// Returns the tree of an excerpt, or of the text if there is none or it has a syntax error.
     pub fn parse_affected(
         &self,
@@ -227,7 +215,7 @@ impl TreeCache {
     }
 
     /// Returns the tree of an excerpt; `None` if it has a syntax error.
-    fn parse_excerpt(
+    pub(super) fn parse_excerpt(
         &self,
         grammar: Grammar,
         text: &str,
@@ -246,7 +234,7 @@ impl TreeCache {
             // To the parser, pieces at their places are the same as pieces one after the other.
             probe.check(grammar, &excerpt.join(text), watch)?;
         }
-        let Some(tree) = SyntaxTree::parse_excerpt(grammar, text, &excerpt.ranges, watch)?.map(Arc::new) else {
+        let Some(tree) = SyntaxTree::parse_excerpt(grammar, text, excerpt, watch)?.map(Arc::new) else {
             self.kept().said.entry(key).or_default().is_unusable = true;
             return Ok(None);
         };
@@ -312,7 +300,7 @@ impl TreeCache {
 
     fn known(&self, key: TreeKey, text: &str, excerpt: Option<&Excerpt>) -> Option<Arc<SyntaxTree>> {
         let known = self.kept().trees.get(&key).cloned();
-        known.filter(|tree| tree.text() == text.as_bytes() && excerpt.is_none_or(|excerpt| tree.is_of(&excerpt.ranges)))
+        known.filter(|tree| tree.text() == text.as_bytes() && excerpt.is_none_or(|excerpt| tree.is_of(excerpt)))
     }
 
     fn excerpt_key(&self, grammar: Grammar, text: &str, excerpt: &Excerpt) -> TreeKey {

@@ -3,6 +3,9 @@
 //! The library evaluates a rule's conditions on other nodes in one call, which cannot be interrupted: nested relations take quadratic or
 //! cubic time in the size of a text. That call takes a step of this document for each node; when the budget is spent, there are no more
 //! nodes, and the call ends. Its result is then invalid.
+//!
+//! If the tree is of an excerpt, it also records whether the call went past code that was left out. Fields are of nodes that an excerpt has
+//! whole or not at all, and the text of a node is all of it.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,11 +13,15 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use ast_grep_core::source::{Edit, SgNode};
+use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{Doc, Position};
 use ast_grep_language::SupportLang;
 use tree_sitter::{Node, TreeCursor};
 
+use super::excerpt::ExcerptGap;
 use super::grammar::{ParseFailure, ParseLimits};
+use super::matches::PassedGaps;
+use super::tree::SyntaxTree;
 use crate::sys::cancel::Cancel;
 
 /// Number of steps between two checks of the clock.
@@ -22,19 +29,31 @@ const STEPS: u64 = 4096;
 /// Number of read bytes that cost as much as a step.
 const BYTES_A_STEP: u64 = 512;
 
-/// The remaining budget.
-struct ParseBudget {
+/// The remaining budget, and the code that was left out.
+struct WatchState {
     left: Cell<u64>,
     cancel: Cancel,
     until: Option<std::time::Instant>,
     /// Why nothing is left, unless all was spent.
     fault: Cell<Option<ParseFailure>>,
+    /// Places where code was left out, ascending.
+    gaps: Vec<ExcerptGap>,
+    passed: Cell<PassedGaps>,
 }
 
-impl ParseBudget {
+impl WatchState {
     /// Spends a step; `None` if there is none left.
     fn step(&self) -> Option<()> {
         self.steps(1)
+    }
+
+    /// Records the gaps from a byte up to another one.
+    fn pass(&self, from: usize, to: usize) {
+        let first = self.gaps.partition_point(|gap| gap.at < from);
+        for gap in self.gaps[first..].iter().take_while(|gap| gap.at < to) {
+            let passed = if gap.is_in_function { PassedGaps::InFunction } else { PassedGaps::Outside };
+            self.passed.set(self.passed.get().max(passed));
+        }
     }
 
     /// Spends some steps.
@@ -62,34 +81,41 @@ pub(super) struct WatchedDoc {
     text: String,
     lang: SupportLang,
     tree: tree_sitter::Tree,
-    fuel: Rc<ParseBudget>,
+    state: Rc<WatchState>,
 }
 
 impl WatchedDoc {
-    pub(super) fn new(text: String, lang: SupportLang, tree: tree_sitter::Tree, watch: &ParseLimits<'_>) -> Self {
+    pub(super) fn new(tree: &SyntaxTree, watch: &ParseLimits<'_>) -> Self {
         let (cancel, until) = watch.parts();
-        let fuel = ParseBudget { left: Cell::new(u64::MAX), cancel, until, fault: Cell::new(None) };
-        Self { text, lang, tree, fuel: Rc::new(fuel) }
+        let StrDoc { src, lang, tree: parsed } = tree.root.root().get_doc();
+        let (fault, passed, gaps) = (Cell::new(None), Cell::default(), tree.gaps.clone());
+        let state = WatchState { left: Cell::new(u64::MAX), cancel, until, fault, gaps, passed };
+        Self { text: src.clone(), lang: *lang, tree: parsed.clone(), state: Rc::new(state) }
+    }
+
+    /// Returns what was passed since it was last called.
+    pub(super) fn take_passed(&self) -> PassedGaps {
+        self.state.passed.take()
     }
 
     /// Sets the number of steps from here on.
     pub(super) fn set_budget(&self, steps: u64) {
-        self.fuel.left.set(steps);
+        self.state.left.set(steps);
     }
 
     /// Returns the remaining steps; 0 also when time ran out.
     pub(super) fn remaining(&self) -> u64 {
-        self.fuel.left.get()
+        self.state.left.get()
     }
 
     /// Returns whether the time is over, or the run was stopped.
     pub(super) fn fault(&self) -> Option<ParseFailure> {
-        self.fuel.fault.get()
+        self.state.fault.get()
     }
 
     /// Wraps one of its nodes.
     pub(super) fn node<'r>(&'r self, node: Node<'r>) -> WatchedNode<'r> {
-        WatchedNode { node, fuel: &self.fuel }
+        WatchedNode { node, state: &self.state }
     }
 }
 
@@ -117,7 +143,7 @@ impl Doc for WatchedDoc {
     fn get_node_text<'a>(&'a self, node: &WatchedNode<'a>) -> Cow<'a, str> {
         // Callers read it, mostly with a regex: nested nodes are read once for each level.
         let bytes = node.node.byte_range();
-        let text = self.fuel.steps(bytes.len() as u64 / BYTES_A_STEP).and_then(|()| self.text.get(bytes));
+        let text = self.state.steps(bytes.len() as u64 / BYTES_A_STEP).and_then(|()| self.text.get(bytes));
         Cow::Borrowed(text.unwrap_or_default())
     }
 }
@@ -126,7 +152,7 @@ impl Doc for WatchedDoc {
 #[derive(Clone)]
 pub(super) struct WatchedNode<'r> {
     node: Node<'r>,
-    fuel: &'r ParseBudget,
+    state: &'r WatchState,
 }
 
 impl<'r> WatchedNode<'r> {
@@ -136,8 +162,8 @@ impl<'r> WatchedNode<'r> {
     }
 
     fn of(&self, node: Option<Node<'r>>) -> Option<Self> {
-        self.fuel.step()?;
-        node.map(|node| Self { node, fuel: self.fuel })
+        self.state.step()?;
+        node.map(|node| Self { node, state: self.state })
     }
 }
 
@@ -145,21 +171,26 @@ impl<'r> WatchedNode<'r> {
 struct WatchedChildren<'r> {
     cursor: TreeCursor<'r>,
     count: usize,
-    fuel: &'r ParseBudget,
+    /// The bytes of the parent that were not read yet.
+    rest: Range<usize>,
+    state: &'r WatchState,
 }
 
 impl<'r> Iterator for WatchedChildren<'r> {
     type Item = WatchedNode<'r>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.count == 0 || self.fuel.step().is_none() {
+        if self.count == 0 || self.state.step().is_none() {
+            self.state.pass(self.rest.start, self.rest.end);
             self.count = 0;
             return None;
         }
         let node = self.cursor.node();
+        self.state.pass(self.rest.start, node.start_byte());
+        self.rest.start = node.end_byte();
         self.count -= 1;
         self.cursor.goto_next_sibling();
-        Some(WatchedNode { node, fuel: self.fuel })
+        Some(WatchedNode { node, state: self.state })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -173,18 +204,23 @@ impl ExactSizeIterator for WatchedChildren<'_> {}
 struct WatchedDescendants<'r> {
     cursor: TreeCursor<'r>,
     done: bool,
-    fuel: &'r ParseBudget,
+    /// The bytes that were not read yet.
+    rest: Range<usize>,
+    state: &'r WatchState,
 }
 
 impl<'r> Iterator for WatchedDescendants<'r> {
     type Item = WatchedNode<'r>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.done || self.fuel.step().is_none() {
+        if self.done || self.state.step().is_none() {
+            self.state.pass(self.rest.start, self.rest.end);
             self.done = true;
             return None;
         }
         let node = self.cursor.node();
+        self.state.pass(self.rest.start, node.start_byte());
+        self.rest.start = node.start_byte();
         if !self.cursor.goto_first_child() {
             while !self.cursor.goto_next_sibling() {
                 if !self.cursor.goto_parent() {
@@ -193,7 +229,7 @@ impl<'r> Iterator for WatchedDescendants<'r> {
                 }
             }
         }
-        Some(WatchedNode { node, fuel: self.fuel })
+        Some(WatchedNode { node, state: self.state })
     }
 }
 
@@ -214,17 +250,24 @@ impl<'r> SgNode<'r> for WatchedNode<'r> {
     }
 
     fn dfs(&self) -> impl Iterator<Item = Self> {
-        WatchedDescendants { cursor: self.node.walk(), done: false, fuel: self.fuel }
+        WatchedDescendants { cursor: self.node.walk(), done: false, rest: self.node.byte_range(), state: self.state }
     }
 
     fn child(&self, nth: usize) -> Option<Self> {
-        self.of(u32::try_from(nth).ok().and_then(|nth| self.node.child(nth)))
+        let child = u32::try_from(nth).ok().and_then(|nth| self.node.child(nth));
+        self.state.pass(self.node.start_byte(), child.map_or(self.node.end_byte(), |child| child.start_byte()));
+        self.of(child)
     }
 
     fn children(&self) -> impl ExactSizeIterator<Item = Self> {
         let mut cursor = self.node.walk();
         cursor.goto_first_child();
-        WatchedChildren { cursor, count: self.node.child_count() as usize, fuel: self.fuel }
+        WatchedChildren {
+            cursor,
+            count: self.node.child_count() as usize,
+            rest: self.node.byte_range(),
+            state: self.state,
+        }
     }
 
     fn child_by_field_id(&self, field: u16) -> Option<Self> {
@@ -232,30 +275,44 @@ impl<'r> SgNode<'r> for WatchedNode<'r> {
     }
 
     fn next(&self) -> Option<Self> {
-        self.of(self.node.next_sibling())
+        let next = self.node.next_sibling();
+        self.state.pass(self.node.end_byte(), next.map_or(0, |next| next.start_byte()));
+        self.of(next)
     }
 
     fn prev(&self) -> Option<Self> {
-        self.of(self.node.prev_sibling())
+        let before = self.node.prev_sibling();
+        self.state.pass(before.map_or(usize::MAX, |before| before.end_byte()), self.node.start_byte());
+        self.of(before)
     }
 
     fn next_all(&self) -> impl Iterator<Item = Self> {
         let mut cursor = self.node.parent().unwrap_or(self.node).walk();
         cursor.goto_first_child_for_byte(self.node.start_byte());
-        let fuel = self.fuel;
+        let (state, mut end) = (self.state, self.node.end_byte());
         std::iter::from_fn(move || {
-            fuel.step()?;
-            cursor.goto_next_sibling().then(|| Self { node: cursor.node(), fuel })
+            state.step()?;
+            cursor.goto_next_sibling().then(|| {
+                let node = cursor.node();
+                state.pass(end, node.start_byte());
+                end = node.end_byte();
+                Self { node, state }
+            })
         })
     }
 
     fn prev_all(&self) -> impl Iterator<Item = Self> {
         let mut cursor = self.node.parent().unwrap_or(self.node).walk();
         cursor.goto_first_child_for_byte(self.node.start_byte());
-        let fuel = self.fuel;
+        let (state, mut start) = (self.state, self.node.start_byte());
         std::iter::from_fn(move || {
-            fuel.step()?;
-            cursor.goto_previous_sibling().then(|| Self { node: cursor.node(), fuel })
+            state.step()?;
+            cursor.goto_previous_sibling().then(|| {
+                let node = cursor.node();
+                state.pass(node.end_byte(), start);
+                start = node.start_byte();
+                Self { node, state }
+            })
         })
     }
 
@@ -264,7 +321,11 @@ impl<'r> SgNode<'r> for WatchedNode<'r> {
     }
 
     fn is_named_leaf(&self) -> bool {
-        self.node.named_child_count() == 0
+        let is_leaf = self.node.named_child_count() == 0;
+        if is_leaf {
+            self.state.pass(self.node.start_byte(), self.node.end_byte());
+        }
+        is_leaf
     }
 
     fn is_leaf(&self) -> bool {
@@ -317,14 +378,14 @@ impl<'r> SgNode<'r> for WatchedNode<'r> {
         let field = field.and_then(std::num::NonZero::new);
         let mut cursor = self.node.walk();
         let mut more = field.is_some() && cursor.goto_first_child();
-        let fuel = self.fuel;
+        let state = self.state;
         std::iter::from_fn(move || {
             while more {
-                fuel.step()?;
+                state.step()?;
                 let found = (cursor.field_id() == field).then(|| cursor.node());
                 more = cursor.goto_next_sibling();
                 if let Some(node) = found {
-                    return Some(Self { node, fuel });
+                    return Some(Self { node, state });
                 }
             }
             None
