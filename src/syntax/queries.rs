@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::excerpt::{Excerpt, ExcerptQuery};
-use super::grammar::{Grammar, ParseLimits};
+use super::grammar::{Grammar, ParseFailure, ParseLimits};
 use super::symbols::{self, Symbols};
 use super::tree::SyntaxTree;
 use super::tree_cache::TreeCache;
@@ -112,6 +112,29 @@ pub fn different_outlines(
         if is_empty { Some(Arc::default()) } else { symbols_of((grammar, text), Some(excerpt), true, trees, cancel) }
     };
     Some([read(texts[0].0, &old)?, read(texts[1].0, &new)?])
+}
+
+/// Parses the blocks of two texts of which the other text has no equal one, with the heads of what is around them, or both texts if their
+/// blocks are not known. `None` if one of them has none.
+pub fn different_trees(
+    grammar: Grammar,
+    texts: [&str; 2],
+    trees: &TreeCache,
+    watch: &ParseLimits<'_>,
+) -> Result<Option<[Arc<SyntaxTree>; 2]>, ParseFailure> {
+    let all = ExcerptQuery { is_all: true, ..ExcerptQuery::default() };
+    let excerpts = trees.different_excerpts(grammar, texts.map(|text| (text, all)));
+    if let Some([one, other]) = &excerpts {
+        if one.is_empty() || other.is_empty() {
+            return Ok(None);
+        }
+        if let Some(one) = trees.parse_excerpt(grammar, texts[0], one, watch)?
+            && let Some(other) = trees.parse_excerpt(grammar, texts[1], other, watch)?
+        {
+            return Ok(Some([one, other]));
+        }
+    }
+    Ok(Some([trees.parse(grammar, texts[0], watch)?, trees.parse(grammar, texts[1], watch)?]))
 }
 
 /// Returns the name of the innermost function or type around `line` (1-indexed); `None` at the top level of a file, or without a grammar.

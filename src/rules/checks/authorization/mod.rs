@@ -20,7 +20,7 @@ use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::{FileText, LazyPattern};
-use crate::syntax::{Grammar, OtherVersion, ParseFailure, ParseLimits, TreeCache};
+use crate::syntax::{Grammar, ParseFailure, ParseLimits, TreeCache, different_trees};
 use crate::sys::cancel::CancelReason;
 use crate::sys::threads::for_each_file;
 use crate::workspace::Workspace;
@@ -248,9 +248,9 @@ fn lost_statements(
     watch: &ParseLimits<'_>,
 ) -> Result<Vec<LostCheck>, ParseFailure> {
     let added = ChangedLineIndex::of(file, DiffSide::New);
-    let beside = OtherVersion::of(file, DiffSide::Old, old, new);
-    let new_tree = trees.parse(*grammar, new.text(), watch)?;
-    let old_tree = trees.parse_with_other(*grammar, old.text(), beside.as_ref(), watch)?;
+    let Some([old_tree, new_tree]) = different_trees(*grammar, [old.text(), new.text()], trees, watch)? else {
+        return Ok(Vec::new());
+    };
     let before = FunctionCode::of(&old_tree, old.text(), watch)?;
     let after = FunctionCode::of(&new_tree, new.text(), watch)?;
     let lines: Vec<&str> = new.all_lines().map(|(_, line)| line).collect();

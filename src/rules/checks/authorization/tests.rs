@@ -53,3 +53,23 @@ fn other_checks_that_are_removed_are_not_reported() {
     let new = "package a\n\nfunc f(b *T) int {\n\tc()\n\treturn b.d\n}\n";
     assert_eq!(removed_lines("a.go", old, new), [""; 0]);
 }
+
+#[test]
+fn a_check_is_missed_among_functions_that_stay() {
+    let other = |name: &str| {
+        format!(
+            "    def {name}(self, request):\n        if not request.user.is_staff:\n            raise PermissionDenied()\n        log()\n        wipe()\n\n"
+        )
+    };
+    let class = |name: &str, body: &str| format!("class {name}:\n{}{body}{}\n", other("f"), other("h"));
+    let old = [class("A", &other("g")), class("B", &other("g")), class("C", &other("g"))].concat();
+    let bare = "    def g(self, request):\n        log()\n        wipe()\n\n";
+    let new = [class("A", &other("g")), class("B", bare), class("C", &other("g"))].concat();
+    assert_eq!(removed_lines("a.py", &old, &new), ["authorisation-removed 29"]);
+    // Of two of the same name, the other one stays.
+    let twice = |first: &str, second: &str| class("A", &format!("{first}{second}"));
+    assert_eq!(
+        removed_lines("a.py", &twice(&other("g"), &other("g")), &twice(&other("g"), bare)),
+        ["authorisation-removed 15"]
+    );
+}
