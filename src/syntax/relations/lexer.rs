@@ -47,6 +47,8 @@ pub(super) fn is_sign(tokens: &[PlacedToken<'_>], at: usize, sign: u8) -> bool {
     tokens.get(at).is_some_and(|token| token.token == Token::Sign(sign))
 }
 
+/// Number of bytes of a text for each of its tokens, as a rule.
+const BYTES_A_TOKEN: usize = 6;
 /// Maximum nesting of code in strings.
 const DEEPEST: usize = 8;
 
@@ -57,7 +59,8 @@ pub(super) fn tokens(family: LexicalFamily, text: &str) -> Vec<PlacedToken<'_>> 
         text,
         bytes: text.as_bytes(),
         at: 0,
-        found: Vec::new(),
+        // Growing it step by step would copy it each time.
+        found: Vec::with_capacity(text.len() / BYTES_A_TOKEN),
         fresh: true,
         templates: Vec::new(),
         unclosed: [(0, 0); 2],
@@ -89,6 +92,11 @@ impl<'a> Lexer<'a> {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
+    /// Counts the bytes from here on up to the first one of another kind.
+    fn count(&self, is_one: impl Fn(u8) -> bool) -> usize {
+        self.bytes.get(self.at..).unwrap_or_default().iter().take_while(|byte| is_one(**byte)).count()
+    }
+
     fn slice(&self, from: usize, until: usize) -> &'a str {
         self.text.get(from..until.min(self.text.len())).unwrap_or_default()
     }
@@ -113,7 +121,7 @@ impl<'a> Lexer<'a> {
                     self.fresh = true;
                     self.at += 1;
                 }
-                (b' ' | b'\t' | b'\r', _) => self.at += 1,
+                (b' ' | b'\t' | b'\r', _) => self.at += self.count(|byte| matches!(byte, b' ' | b'\t' | b'\r')),
                 (b'#', _) if self.family == LexicalFamily::Python => self.line_comment(),
                 (b'/', b'/') if self.family != LexicalFamily::Python => self.line_comment(),
                 (b'/', b'*') if self.family != LexicalFamily::Python => self.block_comment(),
@@ -165,10 +173,8 @@ impl<'a> Lexer<'a> {
     }
 
     fn word(&mut self) {
-        let start = self.at;
-        while is_word(self.peek(0)) || self.peek(0) == b'$' && self.family == LexicalFamily::Script {
-            self.at += 1;
-        }
+        let (start, is_script) = (self.at, self.family == LexicalFamily::Script);
+        self.at += self.count(|byte| is_word(byte) || byte == b'$' && is_script);
         let word = self.slice(start, self.at);
         let quote = self.peek(0);
         match self.family {
