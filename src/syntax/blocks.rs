@@ -37,7 +37,8 @@ const MODIFIERS: &[&str] = &[
     "unsafe",
 ];
 /// Lines of a script that begin an asynchronous function which has a name.
-static ASYNC: LazyPattern = LazyPattern::new(r"^(?:@[\w.]+(?:\([^)]*\))?\s*)*[^(]*\basync\b");
+static ASYNC: LazyPattern =
+    LazyPattern::new(r"^(?:@[\w.]+(?:\([^)]*\))?\s*)*[^(]*\basync\b|=\s*async\b|\basync\s+function\b\s*\*?\s*[\w$]");
 /// Beginnings of blocks that others depend on.
 const IMPORTS: &[&str] =
     &["export {", "export * ", "export type {", "exports", "extern ", "from ", "import", "module.exports", "package"];
@@ -117,6 +118,11 @@ impl DividedText {
     pub(super) fn bytes_of(&self, lines: &Span<usize>) -> Span<usize> {
         bytes_of(&self.lines, lines)
     }
+
+    /// Returns the number of brackets that are open at the begin of a line; `None` if a string or a comment is.
+    pub(super) fn depth(&self, line: usize) -> Option<u32> {
+        self.lines.get(line).filter(|line| !line.goes_on).map(|line| line.depth)
+    }
 }
 
 fn bytes_of(all: &[NestedLine], lines: &Span<usize>) -> Span<usize> {
@@ -195,11 +201,11 @@ impl<'t> Divider<'t> {
         found
     }
 
-    /// Checks whether a line of a script begins a function that is called where it stands: what is before it is a whole statement.
+    /// Checks whether a line of a script begins a function that is called where it stands, behind a line that ends a statement.
     fn begins_call(&self, line: &str, at: usize) -> bool {
-        let before = || (0..at).rev().map(|at| self.line(at).trim_end()).find(|line| !line.is_empty());
-        let is_call = self.grammar.is_script() && CALLED_FUNCTIONS.iter().any(|begin| line.starts_with(begin));
-        is_call && before().is_some_and(|line| line.ends_with(';'))
+        let before = || (0..at).rev().map(|at| self.line(at).trim()).find(|line| !line.is_empty());
+        let is_end = |line: &str| line.ends_with(';') && !line.starts_with(['/', '*']);
+        self.grammar.is_script() && begins_called_function(line) && before().is_some_and(is_end)
     }
 
     /// Checks whether a line gives names to the rest of the text; `is_nested`: it is at the depth of its block.
@@ -242,23 +248,20 @@ impl<'t> Divider<'t> {
         let body = self.body(block, inside).unwrap_or(0..0);
         let Some(first) = body.clone().find(|at| !self.is_blank(*at)) else { return BlockContent::Code };
         let (head, rest) = (block.lines.start..body.start, body.end..block.lines.end);
-        if is_container {
-            let members = self.blocks(body, (self.margin(first), inside), level + 1);
-            return BlockContent::Container { head, members, rest, is_function: false };
-        }
-        let is_function = self.is_function(self.head_start(block)..head.end, level);
+        let is_function = !is_container && self.is_function(self.head_start(block)..head.end, level);
+        let is_closed = || self.is_closed_after(body.clone(), inside);
         let is_module = is_function
             && level < DEEPEST
+            && self.text_of(&block.lines).len() >= SMALLEST
             && self.begins_module(head.end - 1)
-            && (self.is_closed_after(body.clone(), inside) || self.is_called_after(body.clone(), inside));
-        if is_module && self.text_of(&block.lines).len() >= SMALLEST {
+            && (is_closed() || self.is_called_after(body.clone(), inside));
+        if is_container || is_module {
             let members = self.blocks(body, (self.margin(first), inside), level + 1);
             return BlockContent::Container { head, members, rest, is_function };
         }
         let rest = Some(rest).filter(|_| is_function);
-        let rest = rest.and_then(|rest| {
-            if is_python { self.statement(body) } else { Some(rest).filter(|_| self.is_closed_after(body, inside)) }
-        });
+        let rest = rest
+            .and_then(|rest| if is_python { self.statement(body.clone()) } else { Some(rest).filter(|_| is_closed()) });
         rest.map_or(BlockContent::Code, |rest| BlockContent::Function { head, rest })
     }
 
@@ -310,16 +313,19 @@ impl<'t> Divider<'t> {
     fn is_closed_after(&self, body: Span<usize>, inside: u32) -> bool {
         let closing = self.line(body.end).trim();
         let is_plain = !is_c(self.grammar) || closing == "}";
-        is_plain
-            && closing.trim_matches(['}', '(', ')', ']', ';', ',']).is_empty()
-            && self.lines.get(body).is_some_and(|lines| lines.iter().all(|line| line.lowest >= inside))
+        is_plain && closing.trim_matches(['}', '(', ')', ']', ';', ',']).is_empty() && self.is_within(body, inside)
     }
 
     /// Checks whether the line after the body of a function in parentheses closes it, and calls it with a name.
     fn is_called_after(&self, body: Span<usize>, inside: u32) -> bool {
         let name = self.line(body.end).trim().strip_prefix("})(").and_then(|rest| rest.strip_suffix(");"));
         name.is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.'))
-            && self.lines.get(body).is_some_and(|lines| lines.iter().all(|line| line.lowest >= inside))
+            && self.is_within(body, inside)
+    }
+
+    /// Checks whether nothing in a body closes it.
+    fn is_within(&self, body: Span<usize>, inside: u32) -> bool {
+        self.lines.get(body).is_some_and(|lines| lines.iter().all(|line| line.lowest >= inside))
     }
 
     /// Checks whether lines up to a bracket or a colon are the head of a function.
@@ -354,11 +360,11 @@ impl<'t> Divider<'t> {
 
     /// Checks whether a line of a script begins a function that is called where it stands, or a namespace: what is in it is a module.
     fn begins_module(&self, line: usize) -> bool {
-        let line = self.line(line);
+        let line = self.line(line).trim_start();
         let mut words = line.split_whitespace().skip_while(|word| is_modifier(word));
-        self.grammar.is_script()
-            && (CALLED_FUNCTIONS.iter().any(|begin| line.starts_with(begin))
-                || ["global", "module", "namespace"].contains(&words.next().unwrap_or_default()))
+        let mut is_namespace =
+            || words.next() == Some("namespace") && words.next().is_some_and(|name| !name.starts_with('='));
+        self.grammar.is_script() && (begins_called_function(line) || is_namespace())
     }
 
     /// Returns the first of these lines that is a statement of a body of Python.
@@ -376,6 +382,10 @@ impl<'t> Divider<'t> {
         };
         body.clone().find(|at| is_whole(*at) && is_begin(*at) && is_begin(at + 1)).map(|at| at..at + 1)
     }
+}
+
+fn begins_called_function(line: &str) -> bool {
+    CALLED_FUNCTIONS.iter().any(|begin| line.starts_with(begin))
 }
 
 /// Returns the lines at whatever depth that give names to the rest of a text.

@@ -18,12 +18,13 @@ use tree_sitter::{Point, Range};
 use super::blocks::{Block, BlockContent, DividedText, STATEMENTS};
 use super::focus::ScanFocus;
 use super::grammar::Grammar;
+use crate::domain::text::LazyPattern;
 
 /// Part of a text up to which it is worth to leave out the rest, in percent.
 const MOST_PERCENT: usize = 80;
 
 /// The byte ranges of a text that are parsed, ascending and apart; each is whole lines.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     pub(super) ranges: Vec<Range>,
     pub(super) gaps: Vec<ExcerptGap>,
@@ -83,7 +84,7 @@ pub struct ExcerptQuery<'a> {
     pub words: Option<&'a WordSet>,
     /// Types; all members of what has one of them in its head are examined.
     pub types: Option<&'a WordSet>,
-    /// Set to examine all code.
+    /// Set to examine all code, of which what the change affects has no equal on the other side.
     pub is_all: bool,
     /// Set to examine what functions are, and not what they do.
     pub is_outline: bool,
@@ -236,13 +237,16 @@ impl<'a> BlockSelection<'a> {
         self.wanted.push(WantedLines { kind, lines: lines.clone(), rest: rest.clone() });
     }
 
-    /// Returns the identity of all wanted lines; `None` for those that are no block.
+    /// Returns the identity of all wanted lines; `None` for those that are no block, or have no equal one.
     fn keys(&self) -> Vec<Option<BlockKey<'a>>> {
         let mut around = Vec::new();
         let key = |wanted: &WantedLines| {
             let lines = self.text_of(&wanted.lines);
             match wanted.kind {
-                LinesKind::Block => return Some((around.clone(), [lines, self.text_of(&wanted.rest)])),
+                LinesKind::Block => {
+                    let is_paired = !self.query.is_all || !self.is_touched(&wanted.lines);
+                    return is_paired.then(|| (around.clone(), [lines, self.text_of(&wanted.rest)]));
+                }
                 LinesKind::Opening => around.push(lines),
                 LinesKind::Closing => drop(around.pop()),
                 LinesKind::Filler => {}
@@ -252,8 +256,8 @@ impl<'a> BlockSelection<'a> {
         self.wanted.iter().map(key).collect()
     }
 
-    /// Removes the blocks that are equal to some others; checks whether any are left. The first one of a type of Python stays: without members
-    /// it is none.
+    /// Removes the blocks that are equal to some others; checks whether any are left. A type of Python has its first one then: without
+    /// members it is none.
     fn remove_equal(&mut self, keys: &[Option<BlockKey<'a>>], others: &[Option<BlockKey<'a>>]) -> bool {
         let mut counts = BTreeMap::<_, usize>::new();
         for key in others.iter().flatten() {
@@ -261,32 +265,40 @@ impl<'a> BlockSelection<'a> {
         }
         let mut is_different = false;
         let mut left: Vec<WantedLines> = Vec::with_capacity(self.wanted.len());
+        let mut first_removed: Option<WantedLines> = None;
         for (wanted, key) in std::mem::take(&mut self.wanted).into_iter().zip(keys) {
             let count = key.as_ref().and_then(|key| counts.get_mut(key)).filter(|count| **count > 0);
             let is_equal = count.map(|count| *count -= 1).is_some();
-            is_different |= key.is_some() && !is_equal;
-            let is_first = key.as_ref().is_some_and(|(around, _)| !around.is_empty())
-                && left.last().is_some_and(|last| last.kind != LinesKind::Block);
+            is_different |= wanted.kind == LinesKind::Block && !is_equal;
+            let is_empty = left.last().is_some_and(|last| last.kind == LinesKind::Opening);
+            let is_c = matches!(self.divided.grammar, Grammar::C | Grammar::Cpp);
             // A directive of C says what the code around it is.
-            let stays = match self.divided.grammar {
-                Grammar::Python => is_first,
-                Grammar::C | Grammar::Cpp => self.text_of(&wanted.lines).trim_start().starts_with('#'),
-                _ => false,
-            };
-            if !is_equal || stays {
-                left.push(wanted);
+            let stays = is_c && self.text_of(&wanted.lines).trim_start().starts_with('#');
+            if is_equal && !stays {
+                first_removed = first_removed.or_else(|| Some(wanted).filter(|_| is_empty));
+                continue;
             }
+            let is_python = self.divided.grammar == Grammar::Python;
+            if is_python && is_empty && wanted.kind == LinesKind::Closing {
+                left.extend(first_removed.take());
+            }
+            first_removed = None;
+            left.push(wanted);
         }
         self.wanted = left;
         is_different
     }
 
+    /// Checks whether the change affects lines, or one beside them.
+    fn is_touched(&self, lines: &Span<usize>) -> bool {
+        self.query.focus.is_some_and(|focus| focus.touches(number(lines.start), number(lines.end) - 1))
+    }
+
     fn wants(&self, block: &Block) -> bool {
         let has_one = |words: &WordSet| words.stand_in(self.text_of(&block.lines));
-        let (first, last) = (number(block.lines.start), number(block.lines.end) - 1);
         self.query.is_all
             || block.is_needed
-            || self.query.focus.is_some_and(|focus| focus.touches(first, last))
+            || self.is_touched(&block.lines)
             || self.query.words.is_some_and(has_one)
             || self.query.types.is_some_and(has_one)
     }
@@ -334,9 +346,44 @@ fn add_names(
                 add_names(divided, text, members, focus, level + usize::from(!is_function), names);
             }
             BlockContent::Code | BlockContent::Function { .. } => {
-                let line = text.get(divided.bytes_of(&(block.begins..block.begins + 1))).unwrap_or_default();
-                names.extend(defined_name(divided.grammar, line.trim(), level));
+                let line = |at: usize| text.get(divided.bytes_of(&(at..at + 1))).unwrap_or_default().trim();
+                let first = line(block.begins);
+                names.extend(defined_name(divided.grammar, first, level));
+                if divided.grammar.is_script() && DECLARATION.regex().is_some_and(|begin| begin.is_match(first)) {
+                    add_declared_names(divided, line, block, focus, names);
+                }
             }
+        }
+    }
+}
+
+/// Beginnings of a statement of a script that may declare several names.
+static DECLARATION: LazyPattern = LazyPattern::new(r"^(?:export\s+)?(?:const|let|var)\b");
+/// Words of a script that may be declared: a value, an end or another one is next.
+static DECLARED: LazyPattern = LazyPattern::new(r"([\w$]+)\s*(?:=(?:[^=>]|$)|[,;:}\]]|$)");
+
+/// Adds the names that the affected lines of a declaration may declare, or those before them on which their declarators begin.
+fn add_declared_names<'t>(
+    divided: &DividedText,
+    line: impl Fn(usize) -> &'t str,
+    block: &Block,
+    focus: &ScanFocus,
+    names: &mut BTreeSet<String>,
+) {
+    let Some(declared) = DECLARED.regex() else { return };
+    let depth = divided.depth(block.begins);
+    // In a pattern the names are a bracket deeper.
+    let is_pattern = line(block.begins).ends_with(['{', '[']) && !line(block.begins).contains(['=', '(']);
+    let is_declaring = |at: usize| {
+        let inside = divided.depth(at).filter(|_| is_pattern).and_then(|depth| depth.checked_sub(1));
+        divided.depth(at) == depth || inside.is_some_and(|inside| Some(inside) == depth)
+    };
+    let mut last = block.begins;
+    for at in block.begins..block.lines.end {
+        last = if is_declaring(at) && declared.is_match(line(at)) { at } else { last };
+        if focus.affects(number(at), number(at)) {
+            names
+                .extend(declared.captures_iter(line(last)).filter_map(|found| Some(found.get(1)?.as_str().to_owned())));
         }
     }
 }
@@ -519,6 +566,9 @@ mod tests {
             (Grammar::TypeScript, "export const a =\n  async (b) => {\n    c();\n  };\n"),
             (Grammar::TypeScript, "const a: (\n  b: C,\n) => Promise<D> = async (b) => {\n  c();\n};\n"),
             (Grammar::TypeScript, "/* a */ async function b() {\n    c();\n}\n"),
+            (Grammar::TypeScript, "const a: (b: C) => Promise<D> = async (b) => {\n  c();\n};\n"),
+            (Grammar::TypeScript, "const a = require(\"b\"), c = async (d) => {\n  e();\n};\n"),
+            (Grammar::TypeScript, "a(); async function b() {\n  c();\n}\n"),
         ] {
             let text = amid_others(grammar, block);
             assert!(excerpt(grammar, &text, &[1], &[]).unwrap().contains(block), "{block}");
@@ -531,6 +581,13 @@ mod tests {
         for (grammar, head, member, end, rest) in [
             (Grammar::TypeScript, "export class A {\n", "    b(): void {", "    }\n\n", "}\n"),
             (Grammar::TypeScript, "declare namespace a {\n", "    function b() {", "    }\n\n", "}\n"),
+            (
+                Grammar::TypeScript,
+                "namespace a {\n  export namespace c {\n",
+                "    function b() {",
+                "    }\n\n",
+                "  }\n}\n",
+            ),
             (Grammar::JavaScript, "(function () {\n", "function b() {", "}\n\n", "})();\n"),
             (Grammar::JavaScript, "((c) => {\n", "  function b() {", "  }\n\n", "})(globalThis);\n"),
             (Grammar::Java, "@B\npublic final class A\n{\n", "    @C\n    int b(int c) {", "    }\n\n", "}\n"),
@@ -596,6 +653,27 @@ mod tests {
             (Grammar::Rust, "fn load() {", 0, None),
         ] {
             assert_eq!(defined_name(grammar, line, level).as_deref(), name, "{line}");
+        }
+    }
+
+    #[test]
+    fn all_that_changed_lines_may_declare_is_named() {
+        for (text, line, expected) in [
+            ("var a = 1, b = c(\"d\");\n", 1, vec!["a", "b"]),
+            ("let a,\n  b = c(\n    d),\n  e;\n", 3, vec!["a", "b"]),
+            ("let a,\n  b = c(d),\n  e;\n", 3, vec!["a", "e"]),
+            ("export const {\n  a,\n  b: c,\n  d = 1,\n} = e;\n", 3, vec!["b", "c"]),
+            ("const a = () => {\n  b = c;\n};\n", 2, vec!["a"]),
+        ] {
+            let divided = DividedText::of(Grammar::JavaScript, text).unwrap();
+            let names = Excerpt::affected_names(&divided, text, &focus(&[line]));
+            let is_named = |name: &&str| names.contains(*name);
+            assert!(expected.iter().all(is_named), "{text} {names:?}");
+            assert_eq!(
+                ["a", "b", "c", "d", "e"].iter().filter(|name| is_named(name)).count(),
+                expected.len(),
+                "{text} {names:?}"
+            );
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::excerpt::{Excerpt, ExcerptQuery};
+use super::focus::ScanFocus;
 use super::grammar::{Grammar, ParseFailure, ParseLimits};
 use super::symbols::{self, Symbols};
 use super::tree::SyntaxTree;
@@ -114,16 +115,17 @@ pub fn different_outlines(
     Some([read(texts[0].0, &old)?, read(texts[1].0, &new)?])
 }
 
-/// Parses the blocks of two texts of which the other text has no equal one, with the heads of what is around them, or both texts if their
-/// blocks are not known. `None` if one of them has none.
+/// Parses the blocks of the two sides of a file that the change affects, and those of which the other side has no equal one, with the heads of
+/// what is around them; both texts if their blocks are not known. `None` if a side has no such block.
 pub fn different_trees(
     grammar: Grammar,
-    texts: [&str; 2],
+    sides: [(&str, &ScanFocus); 2],
     trees: &TreeCache,
     watch: &ParseLimits<'_>,
 ) -> Result<Option<[Arc<SyntaxTree>; 2]>, ParseFailure> {
-    let all = ExcerptQuery { is_all: true, ..ExcerptQuery::default() };
-    let excerpts = trees.different_excerpts(grammar, texts.map(|text| (text, all)));
+    let all = |focus| ExcerptQuery { focus: Some(focus), is_all: true, ..ExcerptQuery::default() };
+    let excerpts = trees.different_excerpts(grammar, sides.map(|(text, focus)| (text, all(focus))));
+    let texts = sides.map(|(text, _)| text);
     if let Some([one, other]) = &excerpts {
         if one.is_empty() || other.is_empty() {
             return Ok(None);

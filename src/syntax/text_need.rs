@@ -285,7 +285,7 @@ fn is_of(condition: &Value, kinds: &[&str]) -> bool {
     text(condition, "kind").is_some_and(|kind| kinds.contains(&kind)) || parts.into_iter().any(|one| is_of(one, kinds))
 }
 
-/// Checks whether a condition names one of these kinds of nodes, and no other one.
+/// Checks whether a node must be of one of these kinds to meet a condition.
 fn is_all_of(condition: &Value, kinds: &[&str]) -> bool {
     let mut all = condition.get("all").and_then(Value::as_array).into_iter().flatten();
     text(condition, "kind").is_some_and(|kind| kinds.contains(&kind)) || all.any(|one| is_all_of(one, kinds))

@@ -49,6 +49,9 @@ impl WatchState {
 
     /// Records the gaps from a byte up to another one.
     fn pass(&self, from: usize, to: usize) {
+        if self.gaps.is_empty() || self.passed.get() == PassedGaps::InFunction {
+            return;
+        }
         let first = self.gaps.partition_point(|gap| gap.at < from);
         for gap in self.gaps[first..].iter().take_while(|gap| gap.at < to) {
             let passed = if gap.is_in_function { PassedGaps::InFunction } else { PassedGaps::Outside };

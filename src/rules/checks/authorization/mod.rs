@@ -1,7 +1,7 @@
 //! Authorization checks that a change removes from code that it leaves. Main function: [`find`].
 //!
-//! Both sides of a file are parsed, functions are paired by name (`pair`), and each pair is compared (`statements`); decorators and annotations
-//! are compared as lines (`attributes`). A check that the change moved is not lost: [`pair::ChangedText`] holds the lines added in all files.
+//! What differs between the sides of a file is parsed, its functions are paired by name (`pair`), and each pair is compared (`statements`);
+//! decorators and annotations are compared as lines (`attributes`). A check that the change moved is not lost: [`pair::ChangedText`] holds the lines added in all files.
 
 mod attributes;
 mod code;
@@ -20,7 +20,7 @@ use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::place::{DiffSide, LineRange};
 use crate::domain::text::{FileText, LazyPattern};
-use crate::syntax::{Grammar, ParseFailure, ParseLimits, TreeCache, different_trees};
+use crate::syntax::{Grammar, ParseFailure, ParseLimits, ScanFocus, TreeCache, different_trees};
 use crate::sys::cancel::CancelReason;
 use crate::sys::threads::for_each_file;
 use crate::workspace::Workspace;
@@ -248,7 +248,9 @@ fn lost_statements(
     watch: &ParseLimits<'_>,
 ) -> Result<Vec<LostCheck>, ParseFailure> {
     let added = ChangedLineIndex::of(file, DiffSide::New);
-    let Some([old_tree, new_tree]) = different_trees(*grammar, [old.text(), new.text()], trees, watch)? else {
+    let [was, is] = [DiffSide::Old, DiffSide::New].map(|side| ScanFocus::of(file, side));
+    let sides = [(old.text(), &was), (new.text(), &is)];
+    let Some([old_tree, new_tree]) = different_trees(*grammar, sides, trees, watch)? else {
         return Ok(Vec::new());
     };
     let before = FunctionCode::of(&old_tree, old.text(), watch)?;

@@ -66,10 +66,21 @@ fn a_check_is_missed_among_functions_that_stay() {
     let bare = "    def g(self, request):\n        log()\n        wipe()\n\n";
     let new = [class("A", &other("g")), class("B", bare), class("C", &other("g"))].concat();
     assert_eq!(removed_lines("a.py", &old, &new), ["authorisation-removed 29"]);
-    // Of two of the same name, the other one stays.
-    let twice = |first: &str, second: &str| class("A", &format!("{first}{second}"));
-    assert_eq!(
-        removed_lines("a.py", &twice(&other("g"), &other("g")), &twice(&other("g"), bare)),
-        ["authorisation-removed 15"]
-    );
+    // Of two of the same name and text, the other one stays. What was first in the class need not be first now.
+    let twice = |first: &str, second: &str| class("A", &format!("{first}{second}{}", other("i").repeat(4)));
+    let old = twice(&other("g"), &other("g"));
+    assert!(old.len() > 1024, "a smaller class is not divided");
+    assert_eq!(removed_lines("a.py", &old, &twice(&other("g"), bare)), ["authorisation-removed 15"]);
+    assert_eq!(removed_lines("a.py", &old, &twice(bare, &other("g"))), ["authorisation-removed 9"]);
+    let new = twice(bare, &other("g")).replacen(":\n", ":\n    LIMIT = 3\n\n", 1);
+    assert_eq!(removed_lines("a.py", &old, &new), ["authorisation-removed 9"]);
+    let owners = |check: &str| {
+        let owner = format!(
+            "    @property\n    def owner(self):\n        return self.name\n\n    @owner.setter\n    def owner(self, request):\n{check}        log()\n        wipe()\n\n"
+        );
+        format!("class A:\n{owner}{}", other("f").repeat(9))
+    };
+    let check = "        if not request.user.is_staff:\n            raise PermissionDenied()\n";
+    let new = owners("").replacen(":\n", ":\n    LIMIT = 3\n\n", 1);
+    assert_eq!(removed_lines("a.py", &owners(check), &new), ["authorisation-removed 8"]);
 }
