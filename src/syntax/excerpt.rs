@@ -8,11 +8,12 @@
 //!
 //! Where a block begins and ends belongs in `blocks`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
 use std::ops::Range as Span;
 
 use aho_corasick::AhoCorasick;
+use foldhash::quality::RandomState;
 use tree_sitter::{Point, Range};
 
 use super::blocks::{Block, BlockContent, DividedText, STATEMENTS};
@@ -259,7 +260,7 @@ impl<'a> BlockSelection<'a> {
     /// Removes the blocks that are equal to some others; checks whether any are left. A type of Python has its first one then: without
     /// members it is none.
     fn remove_equal(&mut self, keys: &[Option<BlockKey<'a>>], others: &[Option<BlockKey<'a>>]) -> bool {
-        let mut counts = BTreeMap::<_, usize>::new();
+        let mut counts = HashMap::<_, usize, RandomState>::default();
         for key in others.iter().flatten() {
             *counts.entry(key).or_default() += 1;
         }

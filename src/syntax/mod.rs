@@ -40,7 +40,7 @@ pub use nodes::NodeTable;
 pub use other_version::OtherVersion;
 pub use probe::{HELPER, ParserProbe, ProbeScope, serve as serve_probe};
 pub use queries::{SymbolDepth, different_outlines, different_trees, enclosing_symbol, error_count, symbols};
-pub use relations::{Relations, has_relations, relations};
+pub use relations::{Relations, definitions, has_relations, relations};
 pub use scopes::CodeScope;
 pub use symbols::{
     ArgumentShape, DefinitionKind, Parameters, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,

@@ -5,15 +5,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
+use foldhash::quality::RandomState;
+
 use crate::domain::change::FileStatus;
-use crate::domain::place::DiffSide;
 use crate::review::journal::{NameFate, SharedName};
-use crate::review::plan::{MOST_DEFINERS, RelationsByFile, SHORTEST_NAME, relations_at, relations_of, visit_relations};
+use crate::review::plan::{
+    MOST_DEFINERS, RelationsByFile, SHORTEST_NAME, definitions_before, relations_of, visit_relations,
+};
 use crate::review::run::ModelRun;
 use crate::syntax::Relations;
 
 /// Files by a name that they have.
-type FilesByName = HashMap<Box<str>, Vec<usize>>;
+type FilesByName = HashMap<Box<str>, Vec<usize>, RandomState>;
 
 /// The names in the files of a change.
 #[derive(Default)]
@@ -37,12 +40,7 @@ pub(super) fn shared_names(run: &ModelRun, units: &[Vec<usize>], known: Relation
         after(at, relations);
     }
     visit_relations(&unknown, |at| relations_of(run, at), after);
-    let before = |at: usize| {
-        let is_old = |status: FileStatus| !matches!(status, FileStatus::Added | FileStatus::Deleted);
-        let file = run.change.files.get(at).filter(|file| is_old(file.status))?;
-        relations_at(run.old.as_ref(), file.language, file.path_at(DiffSide::Old), &run.cancel)
-    };
-    visit_relations(&files, before, |at, relations| table_now().add_before(at, &relations));
+    visit_relations(&files, |at| definitions_before(run, at), |at, relations| table_now().add_before(at, &relations));
     table.into_inner().unwrap_or_else(PoisonError::into_inner).between(units)
 }
 

@@ -11,11 +11,12 @@ use super::links::find_links;
 use super::opening::{self, ChangePart, Opening};
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::path::RepoPath;
+use crate::domain::place::DiffSide;
 use crate::prompt::{LeadVars, PromptError};
 use crate::review::budget::SharedBudget;
 use crate::review::journal::{JournalRecord, JournalReplay};
 use crate::review::run::{ModelRun, ProjectContext};
-use crate::syntax::{Relations, has_relations, relations};
+use crate::syntax::{Relations, definitions, has_relations, relations};
 use crate::sys::cancel::Cancel;
 use crate::sys::threads::for_each_file;
 use crate::workspace::Workspace;
@@ -253,16 +254,23 @@ pub(in crate::review) fn visit_relations(
 pub(in crate::review) fn relations_of(run: &ModelRun, at: usize) -> Option<Relations> {
     let file = run.change.files.get(at)?;
     let tree = if file.status == FileStatus::Deleted { &run.old } else { &run.new };
-    relations_at(tree.as_ref(), file.language, &file.path, &run.cancel)
+    read_with(relations, tree.as_ref(), (file.language, &file.path), &run.cancel)
 }
 
-/// Returns the relations of the file at a path of a tree.
-pub(in crate::review) fn relations_at(
+/// Returns the relations of a changed file before the change, without its uses.
+pub(in crate::review) fn definitions_before(run: &ModelRun, at: usize) -> Option<Relations> {
+    let is_old = |status: FileStatus| !matches!(status, FileStatus::Added | FileStatus::Deleted);
+    let file = run.change.files.get(at).filter(|file| is_old(file.status))?;
+    read_with(definitions, run.old.as_ref(), (file.language, file.path_at(DiffSide::Old)), &run.cancel)
+}
+
+/// Reads the relations of the file at a path of a tree.
+fn read_with(
+    read: fn(&str, &str) -> Option<Relations>,
     tree: &dyn Workspace,
-    language: Option<&str>,
-    path: &RepoPath,
+    (language, path): (Option<&str>, &RepoPath),
     cancel: &Cancel,
 ) -> Option<Relations> {
     cancel.check().ok()?;
-    relations(language.filter(|language| has_relations(language))?, tree.read(path).ok()?.text())
+    read(language.filter(|language| has_relations(language))?, tree.read(path).ok()?.text())
 }

@@ -9,7 +9,9 @@ mod layout;
 mod links;
 mod opening;
 
-pub(super) use layout::{PlannedParts, RelationsByFile, ReviewLayout, relations_at, relations_of, visit_relations};
+pub(super) use layout::{
+    PlannedParts, RelationsByFile, ReviewLayout, definitions_before, relations_of, visit_relations,
+};
 pub(super) use links::{MOST_DEFINERS, SHORTEST_NAME};
 pub(super) use opening::listed_names;
 pub use opening::{Opening, brief, open};

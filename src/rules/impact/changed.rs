@@ -185,10 +185,21 @@ impl DefinitionChanges {
             names.entry(home.family).or_default().insert(home.name.clone());
         }
         let names: BTreeMap<_, _> = names.into_iter().map(|(family, names)| (family, WordSet::of(names))).collect();
-        for file in ground.sides.change.files.iter().filter(|file| file.status != FileStatus::Deleted) {
+        let files = &ground.sides.change.files;
+        let (tree, cancel) = (ground.sides.new, ground.sides.cancel);
+        let have_some = for_each_file(files.len(), |at| {
+            cancel.check()?;
+            let file = &files[at];
+            let words = LanguageFamily::of(&file.path).and_then(|family| names.get(&family));
+            let Some(words) = words.filter(|_| file.status != FileStatus::Deleted) else { return Ok(false) };
+            Ok(read_text(tree, &file.path)?.is_some_and(|text| words.stand_in(text.text())))
+        });
+        for (file, has_some) in files.iter().zip(have_some) {
+            if has_some.transpose()? != Some(true) {
+                continue;
+            }
             let Some(family) = LanguageFamily::of(&file.path) else { continue };
-            let Some(words) = names.get(&family) else { continue };
-            let Some(text) = ground.read(DiffSide::New, &file.path)?.filter(|text| words.stand_in(text.text())) else {
+            let (Some(words), Some(text)) = (names.get(&family), ground.read(DiffSide::New, &file.path)?) else {
                 continue;
             };
             if is_analyzed(file) {

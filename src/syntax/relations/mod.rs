@@ -49,10 +49,13 @@ fn family(language: &str) -> Option<LexicalFamily> {
 /// Extracts the relations of `text`; `None` if its language is not known here, or the text is very large.
 pub fn relations(language: &str, text: &str) -> Option<Relations> {
     let family = family(language)?;
-    (text.len() <= LARGEST).then(|| {
-        let tokens = lexer::tokens(family, text);
-        names::read(family, &tokens)
-    })
+    (text.len() <= LARGEST).then(|| names::read(family, &lexer::tokens(family, text), true))
+}
+
+/// Extracts the relations of `text` without its uses, which takes half as long.
+pub fn definitions(language: &str, text: &str) -> Option<Relations> {
+    let family = family(language)?;
+    (text.len() <= LARGEST).then(|| names::read(family, &lexer::tokens(family, text), false))
 }
 
 #[cfg(test)]

@@ -80,8 +80,8 @@ fn is_modifier(word: &str) -> bool {
     )
 }
 
-/// Reads the relations of a text.
-pub(super) fn read(family: LexicalFamily, tokens: &[PlacedToken<'_>]) -> Relations {
+/// Reads the relations of a text, with the names that it uses or without them.
+pub(super) fn read(family: LexicalFamily, tokens: &[PlacedToken<'_>], has_uses: bool) -> Relations {
     let mut reader = NameReader {
         family,
         tokens,
@@ -91,7 +91,7 @@ pub(super) fn read(family: LexicalFamily, tokens: &[PlacedToken<'_>]) -> Relatio
         pending: BlockKind::Other,
         margin_word: "",
         types: NameSet::default(),
-        names: NameLists::default(),
+        names: NameLists { has_uses, ..NameLists::default() },
     };
     reader.run();
     reader.names.into_relations(&reader.types)
@@ -128,6 +128,8 @@ struct NameLists<'a> {
     defines: Vec<&'a str>,
     defined: NameSet<'a>,
     uses: NameSet<'a>,
+    /// `true` to collect uses.
+    has_uses: bool,
 }
 
 impl<'a> NameLists<'a> {
@@ -146,7 +148,7 @@ impl<'a> NameLists<'a> {
     }
 
     fn use_name(&mut self, name: &'a str) {
-        if name.len() <= LONGEST && name != "_" {
+        if self.has_uses && name.len() <= LONGEST && name != "_" {
             self.uses.insert(name);
         }
     }
@@ -276,7 +278,7 @@ impl<'a> NameReader<'_, 'a> {
         if let Some(next) = defined {
             return next;
         }
-        if self.is_used(at, word) {
+        if self.names.has_uses && self.is_used(at, word) {
             self.names.use_name(word);
         }
         at + 1
