@@ -3,7 +3,10 @@
 use super::*;
 
 fn of(language: &str, text: &str) -> Relations {
-    relations(language, text).unwrap()
+    let found = relations(language, text).unwrap();
+    let without_uses = Relations { uses: BTreeSet::new(), ..found.clone() };
+    assert_eq!(definitions(language, text), Some(without_uses));
+    found
 }
 
 fn uses(relations: &Relations, names: &[&str]) {
