@@ -258,8 +258,8 @@ def budget(review, folder, queue, states):
     Worker(review, folder, env(0), "tight-last").process.wait(LIMIT)
     status = json.loads(call(review, env(0), tight, "queue", "status", "--format", "json", "--limit", "1"))["status"]
     spent, counted = sum(model.turns.values()) * TOKENS, status["budget"]["spent"]["tokens"]
-    # A run that is resumed has its last turn reserved, also where the budget has no room for that: one for each worker at most.
-    if not (0 < spent <= limit and spent <= counted <= limit + WORKERS * TOKENS):
+    # A run that is resumed may take its last turn, also where the budget has no room for that: one for each worker at most.
+    if not 0 < spent <= counted <= limit + WORKERS * TOKENS:
         fail(f"{spent} tokens were sent and {counted} counted, of {limit}")
     waiting = status["jobs"].get("waiting", 0)
     if not waiting or status["jobs"].get("dead") or not status["jobs"].get("done"):
