@@ -37,8 +37,9 @@ const MODIFIERS: &[&str] = &[
     "unsafe",
 ];
 /// Lines of a script that begin an asynchronous function which has a name.
-static ASYNC: LazyPattern =
-    LazyPattern::new(r"^(?:@[\w.]+(?:\([^)]*\))?\s*)*[^(]*\basync\b|=\s*async\b|\basync\s+function\b\s*\*?\s*[\w$]");
+static ASYNC: LazyPattern = LazyPattern::new(
+    r"^(?:@[\w.]+(?:\([^)]*\))?\s*)*[^(]*\basync\b|=\s*(?:/\*.*?\*/\s*)*async\b|\basync\s+function\b\s*\*?\s*[\w$]",
+);
 /// Beginnings of blocks that others depend on.
 const IMPORTS: &[&str] =
     &["export {", "export * ", "export type {", "exports", "extern ", "from ", "import", "module.exports", "package"];

@@ -19,6 +19,7 @@ use tree_sitter::{Point, Range};
 use super::blocks::{Block, BlockContent, DividedText, STATEMENTS};
 use super::focus::ScanFocus;
 use super::grammar::Grammar;
+use super::matches::{ExcerptGap, ExcerptParts};
 use crate::domain::text::LazyPattern;
 
 /// Part of a text up to which it is worth to leave out the rest, in percent.
@@ -29,15 +30,6 @@ const MOST_PERCENT: usize = 80;
 pub struct Excerpt {
     pub(super) ranges: Vec<Range>,
     pub(super) gaps: Vec<ExcerptGap>,
-}
-
-/// A place where an excerpt leaves out code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ExcerptGap {
-    /// The byte at which a left out block begins.
-    pub(super) at: usize,
-    /// `true` if it is in a function.
-    pub(super) is_in_function: bool,
 }
 
 /// Words, each searched as a whole one.
@@ -114,6 +106,11 @@ impl Excerpt {
         let is_any = is_different.contains(&true);
         [one, other]
             .map(|selection| Self { ranges: if is_any { selection.join() } else { Vec::new() }, gaps: Vec::new() })
+    }
+
+    /// Returns its ranges, and the places where it leaves out code.
+    pub(super) fn parts(&self) -> ExcerptParts<'_> {
+        (&self.ranges, &self.gaps)
     }
 
     /// Checks whether it may have a part of a function.
@@ -257,7 +254,7 @@ impl<'a> BlockSelection<'a> {
         self.wanted.iter().map(key).collect()
     }
 
-    /// Removes the blocks that are equal to some others; checks whether any are left. A type of Python has its first one then: without
+    /// Removes the blocks that are equal to some others; checks whether any are left. A type of Python keeps its first one then: without
     /// members it is none.
     fn remove_equal(&mut self, keys: &[Option<BlockKey<'a>>], others: &[Option<BlockKey<'a>>]) -> bool {
         let mut counts = HashMap::<_, usize, RandomState>::default();
@@ -361,9 +358,9 @@ fn add_names(
 /// Beginnings of a statement of a script that may declare several names.
 static DECLARATION: LazyPattern = LazyPattern::new(r"^(?:export\s+)?(?:const|let|var)\b");
 /// Words of a script that may be declared: a value, an end or another one is next.
-static DECLARED: LazyPattern = LazyPattern::new(r"([\w$]+)\s*(?:=(?:[^=>]|$)|[,;:}\]]|$)");
+static DECLARED: LazyPattern = LazyPattern::new(r"([\w$]+)\s*(?:/\*.*?\*/\s*)*!?\s*(?:=(?:[^=>]|$)|[,;:}\]]|$)");
 
-/// Adds the names that the affected lines of a declaration may declare, or those before them on which their declarators begin.
+/// Adds the names that the affected lines of a declaration may declare, from those on on which their declarators begin.
 fn add_declared_names<'t>(
     divided: &DividedText,
     line: impl Fn(usize) -> &'t str,
@@ -377,14 +374,24 @@ fn add_declared_names<'t>(
     let is_pattern = line(block.begins).ends_with(['{', '[']) && !line(block.begins).contains(['=', '(']);
     let is_declaring = |at: usize| {
         let inside = divided.depth(at).filter(|_| is_pattern).and_then(|depth| depth.checked_sub(1));
-        divided.depth(at) == depth || inside.is_some_and(|inside| Some(inside) == depth)
+        let is_comment = line(at).is_empty() || line(at).starts_with("//");
+        !is_comment && (divided.depth(at) == depth || inside.is_some_and(|inside| Some(inside) == depth))
     };
-    let mut last = block.begins;
+    // The lines of a declarator so far; the next one begins behind a comma.
+    let (mut declarator, mut is_next) = (Vec::new(), false);
     for at in block.begins..block.lines.end {
-        last = if is_declaring(at) && declared.is_match(line(at)) { at } else { last };
+        if is_declaring(at) {
+            if is_next {
+                declarator.clear();
+            }
+            declarator.push(at);
+        }
+        if !line(at).is_empty() && !line(at).starts_with("//") {
+            is_next = line(at).split("//").next().unwrap_or_default().trim_end().ends_with(',');
+        }
         if focus.affects(number(at), number(at)) {
-            names
-                .extend(declared.captures_iter(line(last)).filter_map(|found| Some(found.get(1)?.as_str().to_owned())));
+            let found = declarator.drain(..).flat_map(|at| declared.captures_iter(line(at)));
+            names.extend(found.filter_map(|found| Some(found.get(1)?.as_str().to_owned())));
         }
     }
 }
@@ -663,6 +670,10 @@ mod tests {
             ("var a = 1, b = c(\"d\");\n", 1, vec!["a", "b"]),
             ("let a,\n  b = c(\n    d),\n  e;\n", 3, vec!["a", "b"]),
             ("let a,\n  b = c(d),\n  e;\n", 3, vec!["a", "e"]),
+            ("var a = 1,\n  b =\n    // e\n    c.d(\"\");\n", 4, vec!["b"]),
+            ("var a = 1,\n  b =\n    c(d, e)\n      .a();\n", 4, vec!["b", "d"]),
+            ("var a = 1, b =\n  // c,\n  d.e(\"\");\n", 3, vec!["a", "b"]),
+            ("let a = 1, b /* c */ = d(), e!: c = d();\n", 1, vec!["a", "b", "e"]),
             ("export const {\n  a,\n  b: c,\n  d = 1,\n} = e;\n", 3, vec!["b", "c"]),
             ("const a = () => {\n  b = c;\n};\n", 2, vec!["a"]),
         ] {
@@ -708,7 +719,7 @@ mod tests {
         let cancel = Cancel::never();
         let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
         let whole = SyntaxTree::parse(grammar, text, &watch).unwrap();
-        let part = SyntaxTree::parse_excerpt(grammar, text, excerpt, &watch).unwrap();
+        let part = SyntaxTree::parse_excerpt(grammar, text, excerpt.parts(), &watch).unwrap();
         (nodes(&whole), part.map(|part| nodes(&part)))
     }
 
@@ -728,7 +739,7 @@ mod tests {
                 let watch = ParseLimits::new(&cancel, Duration::from_mins(1));
                 let tree = match excerpt {
                     Some(excerpt) if excerpt.is_empty() => return Some(Vec::new()),
-                    Some(excerpt) => SyntaxTree::parse_excerpt(*grammar, text, excerpt, &watch).unwrap()?,
+                    Some(excerpt) => SyntaxTree::parse_excerpt(*grammar, text, excerpt.parts(), &watch).unwrap()?,
                     None => SyntaxTree::parse(*grammar, text, &watch).ok().filter(|tree| tree.error_count() == 0)?,
                 };
                 let symbols = symbols::extract(&tree, text, true, &watch)?;

@@ -41,6 +41,18 @@ pub struct ByteEdit {
     pub text: String,
 }
 
+/// A place where an excerpt leaves out code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ExcerptGap {
+    /// The byte at which a left out block begins.
+    pub(super) at: usize,
+    /// `true` if it is in a function.
+    pub(super) is_in_function: bool,
+}
+
+/// The ranges of a text that are parsed, and the places where code is left out.
+pub(super) type ExcerptParts<'a> = (&'a [tree_sitter::Range], &'a [ExcerptGap]);
+
 /// The code outside of an excerpt that matching a rule would have read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PassedGaps {

@@ -72,7 +72,7 @@ pub(super) struct TextNeeds {
 }
 
 /// The part of a text that a rule is matched against.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TextNeed {
     /// The code that the change affects, and all of it if a match would depend on the rest of a function.
     #[default]
@@ -109,28 +109,12 @@ impl TextNeeds {
     /// Returns the needs of a rule, with its utilities.
     pub(super) fn of(grammar: Grammar, rule: &Value) -> Self {
         let utils = rule.get("utils").unwrap_or(&Value::Null);
-        let mut conditions = Conditions {
-            grammar,
-            utils,
-            inside: Vec::new(),
-            words: Vec::new(),
-            function_words: Vec::new(),
-            speaks_for: false,
-            speaks_for_in_function: false,
-            speaks_against: false,
-            asks_for_asynchronous: false,
-        };
+        let (inside, needs) = (Vec::new(), Self::default());
+        let mut conditions = Conditions { grammar, utils, inside, needs };
         for part in ["rule", "constraints"] {
             conditions.read(rule.get(part).unwrap_or(&Value::Null), NodeFacts::default(), false);
         }
-        let need = match conditions {
-            Conditions { speaks_for: true, .. } => TextNeed::Always,
-            Conditions { speaks_against: true, .. } => TextNeed::OnMatch,
-            Conditions { asks_for_asynchronous: true, .. } => TextNeed::AffectedOnly,
-            _ => TextNeed::Affected,
-        };
-        let Conditions { speaks_for_in_function: sees_functions, words, function_words, .. } = conditions;
-        Self { need, sees_functions, words, function_words }
+        conditions.needs
     }
 }
 
@@ -140,33 +124,38 @@ struct Conditions<'r> {
     utils: &'r Value,
     /// The utilities that are being read.
     inside: Vec<&'r str>,
-    words: Vec<Regex>,
-    function_words: Vec<Regex>,
-    /// `true` if a match may need something in the rest of the text.
-    speaks_for: bool,
-    /// `true` if a match may need something in the rest of a function that stands for a module.
-    speaks_for_in_function: bool,
-    /// `true` if something in the rest of the text may prevent a match.
-    speaks_against: bool,
-    /// `true` if a match needs an asynchronous function around it or beside what is around it.
-    asks_for_asynchronous: bool,
+    needs: TextNeeds,
 }
 
 /// Facts about the node of a condition.
 #[derive(Debug, Clone, Copy, Default)]
 struct NodeFacts {
-    /// `true` if an excerpt may have a part of it.
-    is_partial: bool,
+    kinds: NodeKinds,
+    place: NodePlace,
     /// `true` if it is a statement in a block.
     is_in_block: bool,
-    /// `true` if it is around the matched code.
-    is_around: bool,
-    /// `true` if its kinds are named.
-    has_kinds: bool,
-    /// `true` if it is around the matched code, and may be a function that stands for a module.
-    may_be_module: bool,
     /// `true` if the matched code is in a function that has a name. Of the head, such a function is examined only if the change affects it.
     is_in_named: bool,
+}
+
+/// The kinds that a node may be of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum NodeKinds {
+    #[default]
+    Any,
+    Named,
+    /// An excerpt may have a part of such a node.
+    Partial,
+}
+
+/// The place of a node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum NodePlace {
+    #[default]
+    InMatch,
+    AroundMatch,
+    /// Around the match, and it may be a function that stands for a module.
+    Module,
 }
 
 impl<'r> Conditions<'r> {
@@ -182,21 +171,21 @@ impl<'r> Conditions<'r> {
                             self.read_relation((name, value), node, is_negated);
                             self.read(value, other, is_negated);
                         }
-                        "inside" => self.read(value, NodeFacts { is_around: true, ..other }, is_negated),
+                        "inside" => self.read(value, NodeFacts { place: NodePlace::AroundMatch, ..other }, is_negated),
                         "not" => self.read(value, node, !is_negated),
                         "all" | "any" => self.read(value, node, is_negated),
                         "matches" => self.read_utility(value.as_str().unwrap_or_default(), node, is_negated),
-                        "regex" if node.is_partial => {
+                        "regex" if node.kinds == NodeKinds::Partial => {
                             let words = value.as_str().filter(|_| is_of(condition, TEXT_KINDS));
                             match words.and_then(|words| Regex::new(words).ok()) {
-                                Some(words) => self.words.push(words),
-                                None => self.speaks_for = true,
+                                Some(words) => self.needs.words.push(words),
+                                None => self.needs.need = TextNeed::Always,
                             }
                         }
-                        "regex" if node.may_be_module => {
+                        "regex" if node.place == NodePlace::Module => {
                             match value.as_str().and_then(|words| Regex::new(words).ok()) {
-                                Some(words) => self.function_words.push(words),
-                                None => self.speaks_for_in_function = true,
+                                Some(words) => self.needs.function_words.push(words),
+                                None => self.needs.sees_functions = true,
                             }
                         }
                         "stopBy" => {}
@@ -211,35 +200,41 @@ impl<'r> Conditions<'r> {
 
     /// Reads a condition on what is in a node or beside it.
     fn read_relation(&mut self, (name, value): (&str, &Value), node: NodeFacts, is_negated: bool) {
+        let mut need = TextNeed::Affected;
         let (is_rest, is_in_module) = if name == "has" {
             let is_left_out = self.may_be_left_out(value);
-            self.asks_for_asynchronous |= node.is_around && !is_left_out && is_asynchronous(value);
+            if node.place != NodePlace::InMatch && !is_left_out && is_asynchronous(value) {
+                need = TextNeed::AffectedOnly;
+            }
             let is_whole = text(value, "field").is_some_and(|field| field != "body");
             // A changed block that defines a name is examined with all that has the name.
-            let is_far = node.may_be_module && is_left_out && !is_whole && !asks_for_name(value);
-            (node.is_partial && is_left_out, is_far)
+            let is_far = node.place == NodePlace::Module && is_left_out && !is_whole && !asks_for_name(value);
+            (node.kinds == NodeKinds::Partial && is_left_out, is_far)
         } else {
             let is_outermost = self.may_be_outermost(value);
             (!node.is_in_block && is_outermost, self.grammar.is_script() && is_outermost)
         };
         let speaks_for = !is_negated && !node.is_in_named;
-        self.speaks_for |= is_rest && speaks_for;
-        self.speaks_for_in_function |= is_in_module && speaks_for;
-        self.speaks_against |= is_rest && !speaks_for;
+        if is_rest {
+            need = if speaks_for { TextNeed::Always } else { TextNeed::OnMatch };
+        }
+        self.needs.need = need.max(self.needs.need);
+        self.needs.sees_functions |= is_in_module && speaks_for;
     }
 
     /// Adds to the facts about a node those that a condition on it states.
     fn facts(&self, condition: &Value, node: NodeFacts) -> NodeFacts {
         let is_script = self.grammar.is_script();
-        let has_kinds = node.has_kinds || names_kinds(condition);
+        let is_partial = is_of(condition, TEXT_KINDS) || is_of(condition, TYPE_KINDS);
+        let named = if names_kinds(condition) { NodeKinds::Named } else { NodeKinds::Any };
+        let kinds = node.kinds.max(if is_partial { NodeKinds::Partial } else { named });
+        let is_around = node.place != NodePlace::InMatch;
+        let may_be_module = is_script && is_around && (is_of(condition, MODULE_KINDS) || kinds == NodeKinds::Any);
         NodeFacts {
-            has_kinds,
-            is_partial: node.is_partial || is_of(condition, TEXT_KINDS) || is_of(condition, TYPE_KINDS),
+            kinds,
+            place: if may_be_module { NodePlace::Module } else { node.place },
             is_in_block: node.is_in_block || self.grammar != Grammar::Python && is_in_block(condition),
-            is_around: node.is_around,
-            may_be_module: node.may_be_module
-                || is_script && node.is_around && (is_of(condition, MODULE_KINDS) || !has_kinds),
-            is_in_named: node.is_in_named || is_script && node.is_around && is_all_of(condition, NAMED_KINDS),
+            is_in_named: node.is_in_named || is_script && is_around && is_all_of(condition, NAMED_KINDS),
         }
     }
 

@@ -9,8 +9,8 @@ use ast_grep_core::tree_sitter::{LanguageExt, StrDoc};
 use ast_grep_language::SupportLang;
 
 use super::carriage_returns::LoneReturns;
-use super::excerpt::{Excerpt, ExcerptGap};
 use super::grammar::{Grammar, ParseFailure, ParseLimits};
+use super::matches::{ExcerptGap, ExcerptParts};
 use super::other_version::OtherVersion;
 
 /// A parsed text.
@@ -31,11 +31,11 @@ impl SyntaxTree {
     pub(super) fn parse_excerpt(
         grammar: Grammar,
         text: &str,
-        excerpt: &Excerpt,
+        (ranges, gaps): ExcerptParts<'_>,
         watch: &ParseLimits<'_>,
     ) -> Result<Option<Self>, ParseFailure> {
-        let tree = Self::parse_after(grammar, text, None, &excerpt.ranges, watch)?;
-        let tree = Self { gaps: excerpt.gaps.clone(), ..tree };
+        let tree = Self::parse_after(grammar, text, None, ranges, watch)?;
+        let tree = Self { gaps: gaps.to_vec(), ..tree };
         Ok((!tree.root.root().get_inner_node().has_error()).then_some(tree))
     }
 
@@ -91,8 +91,8 @@ impl SyntaxTree {
     }
 
     /// Checks whether it is the tree of an excerpt.
-    pub(super) fn is_of(&self, excerpt: &Excerpt) -> bool {
-        self.gaps == excerpt.gaps && self.root.root().get_doc().tree.included_ranges() == excerpt.ranges
+    pub(super) fn is_of(&self, (ranges, gaps): ExcerptParts<'_>) -> bool {
+        self.gaps == gaps && self.root.root().get_doc().tree.included_ranges() == ranges
     }
 
     /// Returns the grammar with which it was parsed.

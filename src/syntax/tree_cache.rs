@@ -234,7 +234,7 @@ impl TreeCache {
             // To the parser, pieces at their places are the same as pieces one after the other.
             probe.check(grammar, &excerpt.join(text), watch)?;
         }
-        let Some(tree) = SyntaxTree::parse_excerpt(grammar, text, excerpt, watch)?.map(Arc::new) else {
+        let Some(tree) = SyntaxTree::parse_excerpt(grammar, text, excerpt.parts(), watch)?.map(Arc::new) else {
             self.kept().said.entry(key).or_default().is_unusable = true;
             return Ok(None);
         };
@@ -300,7 +300,7 @@ impl TreeCache {
 
     fn known(&self, key: TreeKey, text: &str, excerpt: Option<&Excerpt>) -> Option<Arc<SyntaxTree>> {
         let known = self.kept().trees.get(&key).cloned();
-        known.filter(|tree| tree.text() == text.as_bytes() && excerpt.is_none_or(|excerpt| tree.is_of(excerpt)))
+        known.filter(|tree| tree.text() == text.as_bytes() && excerpt.is_none_or(|excerpt| tree.is_of(excerpt.parts())))
     }
 
     fn excerpt_key(&self, grammar: Grammar, text: &str, excerpt: &Excerpt) -> TreeKey {

@@ -18,9 +18,8 @@ use ast_grep_core::{Doc, Position};
 use ast_grep_language::SupportLang;
 use tree_sitter::{Node, TreeCursor};
 
-use super::excerpt::ExcerptGap;
 use super::grammar::{ParseFailure, ParseLimits};
-use super::matches::PassedGaps;
+use super::matches::{ExcerptGap, PassedGaps};
 use super::tree::SyntaxTree;
 use crate::sys::cancel::Cancel;
 

@@ -44,17 +44,17 @@ pub fn entries(data: &[u8]) -> Option<Vec<RawEntry<'_>>> {
     Some(found)
 }
 
-/// Finds an entry of a tree object; `None` if it is damaged before that.
-fn entry<'a>(data: &'a [u8], name: &[u8]) -> Option<Option<RawEntry<'a>>> {
+/// Finds an entry of a tree object that is not damaged up to there.
+fn entry<'a>(tree: TreeId, data: &'a [u8], name: &[u8]) -> Result<Option<RawEntry<'a>>, RepoError> {
     let mut rest = data;
     while !rest.is_empty() {
-        let (entry, length) = first_entry(rest)?;
+        let (entry, length) = first_entry(rest).ok_or(RepoError::Damaged(tree.0))?;
         if entry.name == name {
-            return Some(Some(entry));
+            return Ok(Some(entry));
         }
         rest = &rest[length..];
     }
-    Some(None)
+    Ok(None)
 }
 
 /// The entry that `rest` begins with, and how many bytes it takes.
@@ -345,7 +345,7 @@ pub fn find(repo: &Repo, root: TreeId, path: &[u8]) -> Result<Option<TreeLookup>
     for component in path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
         let TreeLookup::Folder(tree) = found else { return Ok(None) };
         let data = repo.recent_tree(tree)?;
-        let Some(entry) = entry(&data, component).ok_or(RepoError::Damaged(tree.0))? else { return Ok(None) };
+        let Some(entry) = entry(tree, &data, component)? else { return Ok(None) };
         found = match entry.mode {
             None => TreeLookup::Folder(TreeId(entry.id)),
             Some(mode) => TreeLookup::File(mode, BlobId(entry.id)),

@@ -191,7 +191,8 @@ impl DefinitionChanges {
             cancel.check()?;
             let file = &files[at];
             let words = LanguageFamily::of(&file.path).and_then(|family| names.get(&family));
-            let Some(words) = words.filter(|_| file.status != FileStatus::Deleted) else { return Ok(false) };
+            let is_read = file.status != FileStatus::Deleted && is_analyzed(file);
+            let Some(words) = words.filter(|_| is_read) else { return Ok(false) };
             Ok(read_text(tree, &file.path)?.is_some_and(|text| words.stand_in(text.text())))
         });
         for (file, has_some) in files.iter().zip(have_some) {
@@ -202,14 +203,12 @@ impl DefinitionChanges {
             let (Some(words), Some(text)) = (names.get(&family), ground.read(DiffSide::New, &file.path)?) else {
                 continue;
             };
-            if is_analyzed(file) {
-                let query = ExcerptQuery { words: Some(words), ..ExcerptQuery::default() };
-                let new = read_symbols(&ground.sides, &file.path, &text, query, SymbolDepth::Outline);
-                if new.is_none() {
-                    ground.note(not_parsed(&file.path));
-                }
-                found.extend(new.iter().flat_map(|new| top_level_names(family, new)));
+            let query = ExcerptQuery { words: Some(words), ..ExcerptQuery::default() };
+            let new = read_symbols(&ground.sides, &file.path, &text, query, SymbolDepth::Outline);
+            if new.is_none() {
+                ground.note(not_parsed(&file.path));
             }
+            found.extend(new.iter().flat_map(|new| top_level_names(family, new)));
         }
         Ok(found)
     }
