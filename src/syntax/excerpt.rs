@@ -670,10 +670,10 @@ mod tests {
             ("var a = 1, b = c(\"d\");\n", 1, vec!["a", "b"]),
             ("let a,\n  b = c(\n    d),\n  e;\n", 3, vec!["a", "b"]),
             ("let a,\n  b = c(d),\n  e;\n", 3, vec!["a", "e"]),
-            ("var a = 1,\n  b =\n    // e\n    c.d(\"\");\n", 4, vec!["b"]),
-            ("var a = 1,\n  b =\n    c(d, e)\n      .a();\n", 4, vec!["b", "d"]),
+            ("var a = 1,\n  b =\n    // e\n    c.d(\"\");\n", 4, vec!["a", "b"]),
+            ("var a = 1,\n  b =\n    c(d, e)\n      .a();\n", 4, vec!["a", "b", "d"]),
             ("var a = 1, b =\n  // c,\n  d.e(\"\");\n", 3, vec!["a", "b"]),
-            ("let a = 1, b /* c */ = d(), e!: c = d();\n", 1, vec!["a", "b", "e"]),
+            ("let a = 1, b /* c */ = d(), e!: c = d();\n", 1, vec!["a", "b", "c", "e"]),
             ("export const {\n  a,\n  b: c,\n  d = 1,\n} = e;\n", 3, vec!["b", "c"]),
             ("const a = () => {\n  b = c;\n};\n", 2, vec!["a"]),
         ] {
