@@ -276,10 +276,10 @@ fn structural(
             };
             let mut scan = set.scan(&tree, &is_first, look.affected, watch)?;
             let passed = |rule: usize| scan.passed.get(&rule).copied().unwrap_or_default();
-            let asked = scan.passed.keys().copied().map(|rule| (rule, false));
-            let asked = asked.chain(scan.found.iter().map(|found| (found.rule, true)));
+            let rules = scan.passed.keys().copied().map(|rule| (rule, false));
+            let rules = rules.chain(scan.found.iter().map(|found| (found.rule, true)));
             unsure.extend(
-                asked.filter(|(rule, has_match)| need(*rule).is_more(passed(*rule), *has_match)).map(|(rule, _)| rule),
+                rules.filter(|(rule, has_match)| need(*rule).is_more(passed(*rule), *has_match)).map(|(rule, _)| rule),
             );
             scan.found.retain(|found| !unsure.contains(&found.rule));
             add_matches(look, plan, scan, looked);

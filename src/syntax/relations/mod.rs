@@ -48,14 +48,17 @@ fn family(language: &str) -> Option<LexicalFamily> {
 
 /// Extracts the relations of `text`; `None` if its language is not known here, or the text is very large.
 pub fn relations(language: &str, text: &str) -> Option<Relations> {
-    let family = family(language)?;
-    (text.len() <= LARGEST).then(|| names::read(family, &lexer::tokens(family, text), true))
+    read(language, text, true)
 }
 
-/// Extracts the relations of `text` without its uses, which takes half as long.
+/// Extracts the relations of `text` without its uses.
 pub fn definitions(language: &str, text: &str) -> Option<Relations> {
+    read(language, text, false)
+}
+
+fn read(language: &str, text: &str, has_uses: bool) -> Option<Relations> {
     let family = family(language)?;
-    (text.len() <= LARGEST).then(|| names::read(family, &lexer::tokens(family, text), false))
+    (text.len() <= LARGEST).then(|| names::read(family, &lexer::tokens(family, text), has_uses))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Authorization checks that a change removes from code that it leaves. Main function: [`find`].
 //!
-//! What differs between the sides of a file is parsed, its functions are paired by name (`pair`), and each pair is compared (`statements`);
-//! decorators and annotations are compared as lines (`attributes`). A check that the change moved is not lost: [`pair::ChangedText`] holds the lines added in all files.
+//! The blocks in which the sides of a file differ are parsed, their functions are paired by name (`pair`), and each pair is compared
+//! (`statements`); decorators and annotations are compared as lines (`attributes`). A check that the change moved is not lost:
+//! [`pair::ChangedText`] holds the lines added in all files.
 
 mod attributes;
 mod code;
