@@ -5,7 +5,7 @@
 
 use tree_sitter::Node;
 
-use super::scopes::name_node;
+use super::kinds::{GrammarKinds, name_node};
 use crate::domain::change::{FileChange, HunkSpan};
 use crate::domain::place::DiffSide;
 
@@ -58,9 +58,12 @@ impl ScanFocus {
 
     /// Checks whether nothing in a function or type can be a match that the change made. What was deleted after its last line may have been
     /// a part of it.
-    pub(super) fn skips(&self, node: &Node<'_>) -> bool {
+    pub(super) fn skips(&self, node: &Node<'_>, kinds: &GrammarKinds) -> bool {
+        if !self.skips_scopes || name_node(node, kinds).is_none() {
+            return false;
+        }
         let (first, last) = lines(node);
-        self.skips_scopes && name_node(node).is_some() && !self.is_within(2 * u64::from(first), 2 * u64::from(last) + 1)
+        !self.is_within(2 * u64::from(first), 2 * u64::from(last) + 1)
     }
 
     /// Checks whether the change affects the lines of a node.

@@ -10,6 +10,7 @@ mod excerpt;
 mod focus;
 mod grammar;
 mod imports;
+mod kinds;
 mod limits;
 mod matches;
 mod matching;

@@ -4,11 +4,9 @@
 //! names in the grammar. Their meaning belongs in `rules`.
 
 use std::ops::Range;
-use std::sync::OnceLock;
-
-use ast_grep_core::tree_sitter::LanguageExt as _;
 
 use super::grammar::{Grammar, ParseFailure, ParseLimits};
+use super::kinds::{GrammarKinds, KindGroup};
 use super::tree::SyntaxTree;
 
 /// Maximum depth; deeper code is generated.
@@ -30,39 +28,12 @@ struct NodeRow {
     until: u32,
 }
 
-/// The names of a grammar for kinds and fields, by their numbers; a field of number 0 is none.
-#[derive(Debug)]
-struct GrammarWords {
-    kinds: Vec<String>,
-    fields: Vec<String>,
-    /// The kinds whose children are left out.
-    whole: Vec<bool>,
-}
-
 /// A parsed text, node by node.
 #[derive(Debug)]
 pub struct NodeTable<'a> {
     text: &'a str,
     rows: Vec<NodeRow>,
-    words: &'static GrammarWords,
-}
-
-impl GrammarWords {
-    /// The names of each grammar, built once: they are many hundred.
-    fn of(grammar: Grammar) -> &'static Self {
-        static ALL: [OnceLock<GrammarWords>; Grammar::ALL.len()] = [const { OnceLock::new() }; Grammar::ALL.len()];
-        ALL[grammar as usize].get_or_init(|| {
-            let language = grammar.support().get_ts_language();
-            let count = |count: usize| 0..u16::try_from(count).unwrap_or(u16::MAX);
-            let kinds = count(language.node_kind_count());
-            let kinds: Vec<String> =
-                kinds.map(|kind| language.node_kind_for_id(kind).unwrap_or_default().to_owned()).collect();
-            let fields = count(language.field_count() + 1);
-            let fields = fields.map(|field| language.field_name_for_id(field).unwrap_or_default().to_owned()).collect();
-            let whole = kinds.iter().map(|kind| is_whole(kind)).collect();
-            Self { kinds, fields, whole }
-        })
-    }
+    kinds: &'static GrammarKinds,
 }
 
 /// The same numbering as the parser's.
@@ -82,10 +53,10 @@ impl<'a> NodeTable<'a> {
 
     /// Lists the nodes of a tree; `text` is the one it was parsed from.
     pub fn of(tree: &SyntaxTree, text: &'a str, watch: &ParseLimits<'_>) -> Result<Self, ParseFailure> {
-        let words = GrammarWords::of(tree.grammar);
+        let kinds = GrammarKinds::of(tree.grammar);
         let root = tree.root.root();
         let mut cursor = root.get_inner_node().walk();
-        let mut nodes = Self { text, rows: Vec::new(), words };
+        let mut nodes = Self { text, rows: Vec::new(), kinds };
         let mut open: Vec<u32> = Vec::new();
         loop {
             let at = nodes.rows.len();
@@ -107,8 +78,7 @@ impl<'a> NodeTable<'a> {
                 parent: open.last().copied().unwrap_or(0),
                 until: OPEN,
             });
-            let is_whole = words.whole.get(usize::from(kind)).copied().unwrap_or(false);
-            if !is_whole && open.len() < DEEPEST && cursor.goto_first_child() {
+            if kinds.group(kind) != KindGroup::Token && open.len() < DEEPEST && cursor.goto_first_child() {
                 open.push(small(at));
                 continue;
             }
@@ -137,13 +107,13 @@ impl<'a> NodeTable<'a> {
 
     /// Returns the kind of a node, as named in the grammar; empty if there is no such node.
     pub fn kind(&self, node: usize) -> &str {
-        self.rows.get(node).and_then(|row| self.words.kinds.get(usize::from(row.kind))).map_or("", String::as_str)
+        self.rows.get(node).map_or("", |row| self.kinds.name(row.kind))
     }
 
     /// Returns the field of the parent that the node is in.
     pub fn field(&self, node: usize) -> Option<&str> {
         let row = self.rows.get(node).filter(|row| row.field != 0)?;
-        self.words.fields.get(usize::from(row.field)).map(String::as_str)
+        self.kinds.field(row.field)
     }
 
     /// Returns the parent; `None` for the whole text.
@@ -197,24 +167,6 @@ impl<'a> NodeTable<'a> {
     pub fn is_token(&self, node: usize) -> bool {
         self.subtree_end(node) == node + 1
     }
-}
-
-/// Nodes whose children are left out: strings without code in them, and comments.
-fn is_whole(kind: &str) -> bool {
-    matches!(
-        kind,
-        "string"
-            | "string_literal"
-            | "interpreted_string_literal"
-            | "raw_string_literal"
-            | "char_literal"
-            | "character_literal"
-            | "regex"
-            | "concatenated_string"
-            | "comment"
-            | "line_comment"
-            | "block_comment"
-    )
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::{AstGrep, NodeMatch};
 
 use super::focus::ScanFocus;
-use super::grammar::{Grammar, ParseFailure, ParseLimits};
+use super::grammar::{ParseFailure, ParseLimits};
+use super::kinds::{GrammarKinds, KindGroup};
 use super::matches::{ByteEdit, PassedGaps, SyntaxMatch, SyntaxScan};
 use super::matching::{CompiledRule, RuleSet};
 use super::repeated::RepeatedTexts;
@@ -81,6 +82,7 @@ impl RuleSet {
         if asked.rules.is_empty() {
             return Ok(scan);
         }
+        let kinds = GrammarKinds::of(self.grammar);
         let mut tests = TestCodeRanges::default();
         let watched = AstGrep::doc(WatchedDoc::new(tree, watch));
         let root = watched.root();
@@ -94,7 +96,7 @@ impl RuleSet {
                 watch.check()?;
             }
             let inner = cursor.node();
-            if self.grammar == Grammar::Rust {
+            if kinds.group(inner.kind_id()) == KindGroup::Attribute {
                 tests.see(&inner, tree.text());
             }
             let is_affected = focus.is_none_or(|focus| focus.affects_node(&inner));
@@ -105,7 +107,7 @@ impl RuleSet {
             if scan.too_many {
                 return Ok(scan);
             }
-            let is_skipped = || focus.is_some_and(|focus| focus.skips(&inner));
+            let is_skipped = || focus.is_some_and(|focus| focus.skips(&inner, kinds));
             let is_examined = is_affected || (asked.is_contextual && !is_skipped());
             let deep = is_examined && walk.depth() >= DEEPEST && inner.child_count() > 0;
             scan.too_deep |= deep;
@@ -248,8 +250,9 @@ static TEST_ATTRIBUTE: LazyLock<Option<regex::bytes::Regex>> = LazyLock::new(|| 
 });
 
 impl TestCodeRanges {
+    /// Reads an attribute.
     fn see(&mut self, node: &tree_sitter::Node<'_>, text: &[u8]) {
-        if node.kind() != "attribute_item" || node.start_byte() < self.until {
+        if node.start_byte() < self.until {
             return;
         }
         let is_test = |pattern: &regex::bytes::Regex| pattern.is_match(text.get(node.byte_range()).unwrap_or_default());

@@ -3,37 +3,13 @@
 use tree_sitter::Node;
 
 use super::grammar::{ParseFailure, ParseLimits};
+use super::kinds::{GrammarKinds, name_node};
 use super::tree::SyntaxTree;
 use super::walk::walk;
 use crate::domain::place::LineRange;
 
 /// Maximum depth of named nodes.
 const DEEPEST: u32 = 1000;
-
-/// The kinds of nodes that contain other code under a name, over all grammars here.
-const HOLDING: &[&str] = &[
-    "class_declaration",
-    "class_definition",
-    "class_specifier",
-    "constructor_declaration",
-    "enum_declaration",
-    "function_declaration",
-    "function_definition",
-    "function_item",
-    "generator_function_declaration",
-    "impl_item",
-    "interface_declaration",
-    "method_declaration",
-    "method_definition",
-    "mod_item",
-    "namespace_definition",
-    "record_declaration",
-    "struct_specifier",
-    "trait_item",
-];
-/// The kinds that do if what they name is a function.
-const NAMING_A_FUNCTION: &[&str] = &["variable_declarator", "pair", "public_field_definition", "field_definition"];
-const FUNCTIONS: &[&str] = &["arrow_function", "function_expression", "generator_function", "function"];
 
 /// A function or a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,11 +35,12 @@ impl SyntaxTree {
     /// Returns its functions and types ordered by begin: inner ones follow the outer one.
     pub fn scopes(&self, watch: &ParseLimits<'_>) -> Result<Vec<CodeScope>, ParseFailure> {
         let root = self.root.root();
+        let kinds = GrammarKinds::of(self.grammar);
         let mut scopes: Vec<CodeScope> = Vec::new();
         let mut around: Vec<usize> = Vec::new();
         walk(root.get_inner_node(), (), watch, |cursor, ()| {
             let node = cursor.node();
-            if let Some(own) = name_of(&node, self.text()) {
+            if let Some(own) = name_of(&node, kinds, self.text()) {
                 around.retain(|at| scopes.get(*at).is_some_and(|scope| scope.bytes.end >= node.end_byte()));
                 let outer = around.last().and_then(|at| scopes.get(*at));
                 let name = outer.map_or_else(|| own.clone(), |outer| format!("{}.{own}", outer.name));
@@ -81,23 +58,9 @@ impl SyntaxTree {
     }
 }
 
-/// Returns the node with the name of a function or type; `None` if the node is neither.
-pub(super) fn name_node<'t>(node: &Node<'t>) -> Option<Node<'t>> {
-    let kind = node.kind();
-    let field = |name: &str| node.child_by_field_name(name);
-    if HOLDING.contains(&kind) {
-        field("name").or_else(|| field("declarator")).or_else(|| field("type"))
-    } else if NAMING_A_FUNCTION.contains(&kind) {
-        field("value").filter(|value| FUNCTIONS.contains(&value.kind()))?;
-        field("name").or_else(|| field("key")).or_else(|| field("property"))
-    } else {
-        None
-    }
-}
-
-fn name_of(node: &Node<'_>, text: &[u8]) -> Option<String> {
+fn name_of(node: &Node<'_>, kinds: &GrammarKinds, text: &[u8]) -> Option<String> {
     // In C the name is inside the declarator: `static char *name(int a)`.
-    let mut innermost = name_node(node)?;
+    let mut innermost = name_node(node, kinds)?;
     while let Some(inner) = innermost.child_by_field_name("declarator") {
         innermost = inner;
     }

@@ -7,7 +7,7 @@ use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind};
 pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
-    match node.kind() {
+    match seer.kind(node) {
         "function_definition" | "declaration" | "field_declaration" => {
             let is_body = node.kind() == "function_definition";
             let declared: Vec<_> = node.children_by_field_name("declarator", &mut node.walk()).take(100).collect();

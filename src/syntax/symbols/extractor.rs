@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use tree_sitter::Node;
 
 use super::{
-    ArgumentShape, DefinitionKind, LONGEST, MOST, NAMES, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind,
-    line_of,
+    ArgumentShape, DefinitionKind, LONGEST, MOST, SymbolDefinition, SymbolImport, SymbolUse, Symbols, UseKind, line_of,
 };
 use crate::syntax::grammar::Grammar;
+use crate::syntax::kinds::{GrammarKinds, KindGroup};
 
 pub(super) type NodeVisitor = fn(&mut SymbolExtractor<'_>, Node<'_>, SymbolFrame) -> Option<SymbolFrame>;
 
@@ -44,6 +44,7 @@ impl SymbolFrame {
 pub(super) struct SymbolExtractor<'a> {
     pub(super) text: &'a str,
     pub(super) grammar: Grammar,
+    pub(super) kinds: &'static GrammarKinds,
     pub(super) symbols: Symbols,
     /// Starts of the names that were handled.
     pub(super) claimed: HashSet<usize>,
@@ -56,7 +57,7 @@ impl<'a> SymbolExtractor<'a> {
         if !node.is_named() || node.is_extra() {
             return None;
         }
-        if NAMES.contains(&node.kind()) {
+        if self.kinds.group(node.kind_id()) == KindGroup::Name {
             if !self.claimed.contains(&node.start_byte()) {
                 let name = self.text_of(node);
                 // Most names stand in a text many times.
@@ -68,6 +69,11 @@ impl<'a> SymbolExtractor<'a> {
             return None;
         }
         see(self, node, around)
+    }
+
+    /// Returns the kind of a node, as named in the grammar.
+    pub(super) fn kind(&self, node: Node<'_>) -> &'static str {
+        self.kinds.name(node.kind_id())
     }
 
     pub(super) fn text_of(&self, node: Node<'_>) -> &'a str {

@@ -7,7 +7,7 @@ use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind, l
 pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
-    match node.kind() {
+    match seer.kind(node) {
         "source_file" => {
             let head = seer.text.lines().take(40);
             let conditional =

@@ -7,7 +7,7 @@ use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind, l
 pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
-    match node.kind() {
+    match seer.kind(node) {
         "package_declaration" => {
             seer.symbols.package =
                 node.named_children(&mut node.walk()).last().map(|name| seer.text_of(name).to_owned());

@@ -14,6 +14,7 @@ mod script;
 use std::collections::{BTreeSet, HashSet};
 
 use super::grammar::{Grammar, ParseLimits};
+use super::kinds::GrammarKinds;
 use super::tree::SyntaxTree;
 use super::walk::walk;
 use extractor::{NodeVisitor, SymbolExtractor, SymbolFrame};
@@ -22,17 +23,6 @@ use extractor::{NodeVisitor, SymbolExtractor, SymbolFrame};
 const MOST: usize = 20_000;
 /// Maximum length of a name, in bytes.
 const LONGEST: usize = 200;
-/// Nodes that are only names.
-const NAMES: &[&str] = &[
-    "field_identifier",
-    "identifier",
-    "property_identifier",
-    "shorthand_field_identifier",
-    "shorthand_property_identifier",
-    "shorthand_property_identifier_pattern",
-    "type_identifier",
-];
-
 /// The definitions, imports and uses in one text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Symbols {
@@ -227,6 +217,7 @@ pub(super) fn extract(tree: &SyntaxTree, text: &str, outline: bool, watch: &Pars
     let mut seer = SymbolExtractor {
         text,
         grammar: tree.grammar,
+        kinds: GrammarKinds::of(tree.grammar),
         symbols: Symbols::default(),
         claimed: HashSet::new(),
         pending: false,

@@ -9,7 +9,7 @@ const PLAIN: &[&str] =
     &["abstractmethod", "cache", "lru_cache", "classmethod", "final", "override", "wraps", "contextmanager"];
 
 pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
-    match node.kind() {
+    match seer.kind(node) {
         "function_definition" => return function(seer, node, around),
         "class_definition" => return class(seer, node, around),
         "decorated_definition" => {

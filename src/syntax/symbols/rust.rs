@@ -7,7 +7,7 @@ use super::super::imports::collect_imports;
 use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind};
 
 pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
-    let kind = node.kind();
+    let kind = seer.kind(node);
     if matches!(kind, "attribute_item" | "inner_attribute_item") {
         seer.pending |= seer.text_of(node).contains("cfg");
         return None;

@@ -8,7 +8,7 @@ use super::{DefinitionKind, Parameters, SymbolExtractor, SymbolFrame, UseKind, l
 pub(super) fn see(seer: &mut SymbolExtractor<'_>, node: Node<'_>, around: SymbolFrame) -> Option<SymbolFrame> {
     // Needed of few nodes: the field is searched among all.
     let named = || node.child_by_field_name("name");
-    match node.kind() {
+    match seer.kind(node) {
         "function_declaration" | "generator_function_declaration" | "function_signature" => {
             let at = seer.define(DefinitionKind::Function, node, named()?, around);
             function(seer, at, node);
