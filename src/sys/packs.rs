@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::SystemTime;
 
@@ -27,6 +28,12 @@ const SIZES: usize = 20;
 
 /// A larger object is not read here but by libgit2, which tells its size before it reads it.
 const MOST_BYTES: usize = 32 << 20;
+
+/// The maximum number of bytes of a pack that stay mapped after they were read, as estimated.
+const MOST_MAPPED: u64 = 24 << 20;
+
+/// The bytes around one that is read that the system maps with it.
+const MAPPED_AROUND: u64 = 64 << 10;
 
 /// The bytes of a pack in which those are found.
 const SIZES_PACKED: u64 = 1 << 10;
@@ -93,6 +100,16 @@ pub(super) struct GitPack {
     path: PathBuf,
     /// Distinguishes it from all others of the repository, also from those that are gone.
     number: u32,
+    mapped: RwLock<Arc<MappedPack>>,
+    /// The bytes that reading it mapped since the last time that it was mapped anew, as estimated.
+    read: AtomicU64,
+}
+
+/// The files of a pack, mapped. What was read of them counts as memory of this process until they are unmapped.
+pub(super) struct MappedPack {
+    /// The index; the pack is beside it.
+    path: PathBuf,
+    number: u32,
     index: index::File<MMap>,
     /// `None` if it cannot be opened.
     data: OnceLock<Option<data::File<MMap>>>,
@@ -122,11 +139,12 @@ impl PackedObjects {
         let mut found: Option<StoredObject> = None;
         let mut is_own = false;
         for pack in self.0.packs() {
+            let mapped = pack.mapped();
             let oid = gix_hash::oid::from_bytes_unchecked(id.as_bytes());
-            let Some(offset) = pack.offset_of(oid) else { continue };
+            let Some(offset) = mapped.offset_of(oid) else { continue };
             // Nobody reads from a pack that cannot be opened.
-            let Some(data) = pack.data() else { continue };
-            let stored = match chain(&pack, data, offset) {
+            let Some(data) = mapped.data() else { continue };
+            let stored = match chain(&mapped, data, offset) {
                 Ok(stored) => stored,
                 Err(PackRefusal::Damaged) => return Err(RepoError::Damaged(id)),
                 Err(PackRefusal::TooLarge(size)) => {
@@ -142,7 +160,7 @@ impl PackedObjects {
 }
 
 /// Reads the headers of an object and of all that it is made from.
-fn chain(pack: &GitPack, data: &data::File<MMap>, offset: u64) -> Result<StoredObject, PackRefusal> {
+fn chain(pack: &MappedPack, data: &data::File<MMap>, offset: u64) -> Result<StoredObject, PackRefusal> {
     let entry_at = |offset: u64| data.entry(offset).map_err(|_| PackRefusal::Damaged);
     let mut entry = entry_at(offset)?;
     let mut deltas = Vec::new();
@@ -218,11 +236,46 @@ impl PackedShared {
 impl GitPack {
     /// `None` where libgit2 could not read the index either.
     fn open(path: &Path, number: u32) -> Option<Self> {
+        let mapped = RwLock::new(Arc::new(MappedPack::open(path, number)?));
+        Some(Self { path: path.to_owned(), number, mapped, read: AtomicU64::new(0) })
+    }
+
+    /// Returns its files as they are mapped now.
+    pub(super) fn mapped(&self) -> Arc<MappedPack> {
+        Arc::clone(&self.mapped.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Counts the packed bytes of an object that was read, made of so many deltas, and maps the files anew when these are many. If they are not
+    /// there any more, or others, they stay mapped.
+    pub(super) fn count_read(&self, bytes: u64, deltas: u32) {
+        let more = bytes + MAPPED_AROUND * (u64::from(deltas) + 1);
+        let before = self.read.fetch_add(more, Ordering::Relaxed);
+        // Of several threads one does it.
+        if before > MOST_MAPPED || before + more <= MOST_MAPPED {
+            return;
+        }
+        let fresh = MappedPack::open(&self.path, self.number).filter(|fresh| fresh.is_equal(&self.mapped()));
+        if let Some(fresh) = fresh {
+            *self.mapped.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
+        }
+        self.read.store(0, Ordering::Relaxed);
+    }
+}
+
+impl MappedPack {
+    fn open(path: &Path, number: u32) -> Option<Self> {
         let index = index::File::at(path, gix_hash::Kind::Sha1).ok()?;
         Some(Self { path: path.to_owned(), number, index, data: OnceLock::new() })
     }
 
-    fn data(&self) -> Option<&data::File<MMap>> {
+    /// Checks whether both have the same bytes.
+    fn is_equal(&self, other: &Self) -> bool {
+        let sums = |pack: &Self| Some((pack.index.index_checksum(), pack.data()?.checksum()));
+        sums(self).is_some_and(|own| sums(other) == Some(own))
+    }
+
+    /// Returns the pack; `None` if it cannot be opened.
+    pub(super) fn data(&self) -> Option<&data::File<MMap>> {
         let open = || {
             let data = data::File::at(self.path.with_extension("pack"), gix_hash::Kind::Sha1).ok()?;
             let mut data = data.with_alloc_limit_bytes(Some(MOST_BYTES));
@@ -239,10 +292,9 @@ impl GitPack {
     }
 
     /// Returns where an object is stored; `None` if it is not in this pack.
-    pub(super) fn entry(&self, id: &gix_hash::oid) -> Option<(&data::File<MMap>, data::Entry)> {
+    pub(super) fn entry(&self, id: &gix_hash::oid) -> Option<data::Entry> {
         let offset = self.offset_of(id)?;
-        let data = self.data()?;
-        Some((data, data.entry(offset).ok()?))
+        self.data()?.entry(offset).ok()
     }
 }
 

@@ -185,30 +185,30 @@ impl DefinitionChanges {
             names.entry(home.family).or_default().insert(home.name.clone());
         }
         let names: BTreeMap<_, _> = names.into_iter().map(|(family, names)| (family, WordSet::of(names))).collect();
-        let files = &ground.sides.change.files;
-        let (tree, cancel) = (ground.sides.new, ground.sides.cancel);
-        let have_some = for_each_file(files.len(), |at| {
-            cancel.check()?;
+        let sides = ground.sides;
+        let files = &sides.change.files;
+        let defined = for_each_file(files.len(), |at| {
+            sides.cancel.check()?;
             let file = &files[at];
-            let words = LanguageFamily::of(&file.path).and_then(|family| names.get(&family));
             let is_read = file.status != FileStatus::Deleted && is_analyzed(file);
-            let Some(words) = words.filter(|_| is_read) else { return Ok(false) };
-            Ok(read_text(tree, &file.path)?.is_some_and(|text| words.stand_in(text.text())))
-        });
-        for (file, has_some) in files.iter().zip(have_some) {
-            if has_some.transpose()? != Some(true) {
-                continue;
-            }
-            let Some(family) = LanguageFamily::of(&file.path) else { continue };
-            let (Some(words), Some(text)) = (names.get(&family), ground.read(DiffSide::New, &file.path)?) else {
-                continue;
+            let family = LanguageFamily::of(&file.path).filter(|_| is_read);
+            let Some((family, words)) = family.and_then(|family| Some((family, names.get(&family)?))) else {
+                return Ok(None);
             };
+            let text = read_text(sides.new, &file.path)?.filter(|text| words.stand_in(text.text()));
             let query = ExcerptQuery { words: Some(words), ..ExcerptQuery::default() };
-            let new = read_symbols(&ground.sides, &file.path, &text, query, SymbolDepth::Outline);
-            if new.is_none() {
-                ground.note(not_parsed(&file.path));
+            let read = |text: Arc<FileText>| {
+                let new = read_symbols(&sides, &file.path, &text, query, SymbolDepth::Outline)?;
+                Some(top_level_names(family, &new).collect::<Vec<_>>())
+            };
+            Ok(text.map(read))
+        });
+        for (file, defined) in files.iter().zip(defined) {
+            match defined.transpose()?.flatten() {
+                Some(Some(defined)) => found.extend(defined),
+                Some(None) => ground.note(not_parsed(&file.path)),
+                None => {}
             }
-            found.extend(new.iter().flat_map(|new| top_level_names(family, new)));
         }
         Ok(found)
     }
