@@ -51,13 +51,13 @@ impl Objects {
         let Ok(mut state) = self.state.try_borrow_mut() else { return Err(take) };
         let ReaderState { buffer, inflate, bases } = &mut *state;
         let id = gix_hash::oid::from_bytes_unchecked(id.as_bytes());
-        let found = self.packs.iter().find_map(|pack| {
-            let mapped = pack.mapped();
-            mapped.entry(id).map(|entry| (pack, mapped, entry))
-        });
-        let Some((pack, mapped, entry)) = found else { return Err(take) };
-        let Some(data) = mapped.data() else { return Err(take) };
-        let base = |id: &gix_hash::oid, _: &mut Vec<u8>| Ok(mapped.entry(id).map(ResolvedBase::InPack));
+        let Some((pack, data, entry)) =
+            self.packs.iter().find_map(|pack| pack.entry(id).map(|(data, entry)| (pack, data, entry)))
+        else {
+            return Err(take);
+        };
+        let base =
+            |id: &gix_hash::oid, _: &mut Vec<u8>| Ok(pack.entry(id).map(|(_, entry)| ResolvedBase::InPack(entry)));
         let taken = match data.decode_entry(entry, buffer, inflate, &base, bases) {
             Ok(read) if read.kind == kind.theirs() => {
                 pack.count_read(read.compressed_size as u64, read.num_deltas);

@@ -100,20 +100,15 @@ pub(super) struct GitPack {
     path: PathBuf,
     /// Distinguishes it from all others of the repository, also from those that are gone.
     number: u32,
-    mapped: RwLock<Arc<MappedPack>>,
+    index: index::File<MMap>,
+    /// `None` if it cannot be opened.
+    data: OnceLock<Option<RwLock<Arc<PackData>>>>,
     /// The bytes that reading it mapped since the last time that it was mapped anew, as estimated.
     read: AtomicU64,
 }
 
-/// The files of a pack, mapped. What was read of them counts as memory of this process until they are unmapped.
-pub(super) struct MappedPack {
-    /// The index; the pack is beside it.
-    path: PathBuf,
-    number: u32,
-    index: index::File<MMap>,
-    /// `None` if it cannot be opened.
-    data: OnceLock<Option<data::File<MMap>>>,
-}
+/// The bytes of a pack, mapped. What was read of them counts as memory of this process until they are unmapped.
+pub(super) type PackData = data::File<MMap>;
 
 /// A reason not to read an object.
 enum PackRefusal {
@@ -139,12 +134,11 @@ impl PackedObjects {
         let mut found: Option<StoredObject> = None;
         let mut is_own = false;
         for pack in self.0.packs() {
-            let mapped = pack.mapped();
             let oid = gix_hash::oid::from_bytes_unchecked(id.as_bytes());
-            let Some(offset) = mapped.offset_of(oid) else { continue };
+            let Some(offset) = pack.offset_of(oid) else { continue };
             // Nobody reads from a pack that cannot be opened.
-            let Some(data) = mapped.data() else { continue };
-            let stored = match chain(&mapped, data, offset) {
+            let Some(data) = pack.data() else { continue };
+            let stored = match chain(&pack, &data, offset) {
                 Ok(stored) => stored,
                 Err(PackRefusal::Damaged) => return Err(RepoError::Damaged(id)),
                 Err(PackRefusal::TooLarge(size)) => {
@@ -160,7 +154,7 @@ impl PackedObjects {
 }
 
 /// Reads the headers of an object and of all that it is made from.
-fn chain(pack: &MappedPack, data: &data::File<MMap>, offset: u64) -> Result<StoredObject, PackRefusal> {
+fn chain(pack: &GitPack, data: &PackData, offset: u64) -> Result<StoredObject, PackRefusal> {
     let entry_at = |offset: u64| data.entry(offset).map_err(|_| PackRefusal::Damaged);
     let mut entry = entry_at(offset)?;
     let mut deltas = Vec::new();
@@ -191,7 +185,7 @@ fn chain(pack: &MappedPack, data: &data::File<MMap>, offset: u64) -> Result<Stor
 }
 
 /// The size of what a delta makes, which stands at its beginning.
-fn result_size(data: &data::File<MMap>, at: u64) -> Option<u64> {
+fn result_size(data: &PackData, at: u64) -> Option<u64> {
     let packed = data.entry_slice(at..at.saturating_add(SIZES_PACKED).min(data.pack_end() as u64))?;
     let mut sizes = [0; SIZES];
     let (_, _, length) = INFLATE.with_borrow_mut(|inflate| {
@@ -236,17 +230,26 @@ impl PackedShared {
 impl GitPack {
     /// `None` where libgit2 could not read the index either.
     fn open(path: &Path, number: u32) -> Option<Self> {
-        let mapped = RwLock::new(Arc::new(MappedPack::open(path, number)?));
-        Some(Self { path: path.to_owned(), number, mapped, read: AtomicU64::new(0) })
+        let index = index::File::at(path, gix_hash::Kind::Sha1).ok()?;
+        Some(Self { path: path.to_owned(), number, index, data: OnceLock::new(), read: AtomicU64::new(0) })
     }
 
-    /// Returns its files as they are mapped now.
-    pub(super) fn mapped(&self) -> Arc<MappedPack> {
-        Arc::clone(&self.mapped.read().unwrap_or_else(PoisonError::into_inner))
+    fn map(&self) -> Option<Arc<PackData>> {
+        let data = PackData::at(self.path.with_extension("pack"), gix_hash::Kind::Sha1).ok()?;
+        let mut data = data.with_alloc_limit_bytes(Some(MOST_BYTES));
+        // Bases of deltas are cached under this number.
+        data.id = self.number;
+        Some(Arc::new(data))
     }
 
-    /// Counts the packed bytes of an object that was read, made of so many deltas, and maps the files anew when these are many. If they are not
-    /// there any more, or others, they stay mapped.
+    /// Returns its bytes as they are mapped now.
+    fn data(&self) -> Option<Arc<PackData>> {
+        let data = self.data.get_or_init(|| self.map().map(RwLock::new)).as_ref()?;
+        Some(Arc::clone(&data.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Counts the packed bytes of an object that was read, made of so many deltas, and maps the pack anew when these are many. If it is not there
+    /// any more, or another one, it stays mapped as it is.
     pub(super) fn count_read(&self, bytes: u64, deltas: u32) {
         let more = bytes + MAPPED_AROUND * (u64::from(deltas) + 1);
         let before = self.read.fetch_add(more, Ordering::Relaxed);
@@ -254,36 +257,11 @@ impl GitPack {
         if before > MOST_MAPPED || before + more <= MOST_MAPPED {
             return;
         }
-        let fresh = MappedPack::open(&self.path, self.number).filter(|fresh| fresh.is_equal(&self.mapped()));
-        if let Some(fresh) = fresh {
-            *self.mapped.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
+        let fresh = self.map().filter(|fresh| fresh.checksum() == self.index.pack_checksum());
+        if let (Some(Some(data)), Some(fresh)) = (self.data.get(), fresh) {
+            *data.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         }
         self.read.store(0, Ordering::Relaxed);
-    }
-}
-
-impl MappedPack {
-    fn open(path: &Path, number: u32) -> Option<Self> {
-        let index = index::File::at(path, gix_hash::Kind::Sha1).ok()?;
-        Some(Self { path: path.to_owned(), number, index, data: OnceLock::new() })
-    }
-
-    /// Checks whether both have the same bytes.
-    fn is_equal(&self, other: &Self) -> bool {
-        let sums = |pack: &Self| Some((pack.index.index_checksum(), pack.data()?.checksum()));
-        sums(self).is_some_and(|own| sums(other) == Some(own))
-    }
-
-    /// Returns the pack; `None` if it cannot be opened.
-    pub(super) fn data(&self) -> Option<&data::File<MMap>> {
-        let open = || {
-            let data = data::File::at(self.path.with_extension("pack"), gix_hash::Kind::Sha1).ok()?;
-            let mut data = data.with_alloc_limit_bytes(Some(MOST_BYTES));
-            // Bases of deltas are cached under this number.
-            data.id = self.number;
-            Some(data)
-        };
-        self.data.get_or_init(open).as_ref()
     }
 
     /// Returns the byte at which an object begins; `None` if it is not in this pack.
@@ -291,10 +269,12 @@ impl MappedPack {
         self.index.lookup(id).map(|at| self.index.pack_offset_at_index(at))
     }
 
-    /// Returns where an object is stored; `None` if it is not in this pack.
-    pub(super) fn entry(&self, id: &gix_hash::oid) -> Option<data::Entry> {
+    /// Returns where an object is stored, and the pack; `None` if it is not in this one.
+    pub(super) fn entry(&self, id: &gix_hash::oid) -> Option<(Arc<PackData>, data::Entry)> {
         let offset = self.offset_of(id)?;
-        self.data()?.entry(offset).ok()
+        let data = self.data()?;
+        let entry = data.entry(offset).ok()?;
+        Some((data, entry))
     }
 }
 
