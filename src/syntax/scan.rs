@@ -279,6 +279,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::excerpt::{ExcerptQuery, WordSet};
+    use super::super::grammar::Grammar;
     use super::super::matching::{RuleParts, RuleSource, documents};
     use super::super::tree_cache::TreeCache;
     use super::*;

@@ -124,6 +124,36 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_pack_that_was_read_much_is_mapped_anew_unless_it_is_gone_or_another_one() {
+        const MUCH: u64 = 1 << 40;
+        let folder = tempfile::tempdir().unwrap();
+        let repo = git2::Repository::init_bare(folder.path()).unwrap();
+        let objects = folder.path().join("objects");
+        let pack_of = |text: &[u8]| {
+            let mut builder = repo.packbuilder().unwrap();
+            let id = repo.blob(text).unwrap();
+            builder.insert_object(id, None).unwrap();
+            builder.write(&objects.join("pack"), 0).unwrap();
+            (id, objects.join("pack").join(format!("pack-{}.pack", builder.name().unwrap().unwrap())))
+        };
+        let (id, path) = pack_of(b"one");
+        let id = gix_hash::ObjectId::from_bytes_or_panic(id.as_bytes());
+        let pack = PackedObjects::new(&[objects.clone()]).opened().remove(0);
+        // Returns whether it was mapped anew.
+        let reads = |bytes: u64| {
+            let (before, _) = pack.entry(&id).unwrap();
+            pack.count_read(bytes, 0);
+            !Arc::ptr_eq(&before, &pack.entry(&id).unwrap().0)
+        };
+        assert_eq!([reads(1), reads(MUCH), reads(1), reads(MUCH)], [false, true, false, true]);
+        let (_, other) = pack_of(b"another one");
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!([reads(MUCH), reads(MUCH)], [false, false]);
+        std::fs::rename(other, path).unwrap();
+        assert_eq!([reads(MUCH), reads(MUCH)], [false, false]);
+    }
+
+    #[test]
     fn of_the_trees_that_were_read_last_none_is_read_again() {
         let (trees, reads) = (RecentTrees::default(), std::cell::Cell::new(0));
         let get = |number: u8, size: usize| {
