@@ -105,7 +105,7 @@ impl<'a> NodeTable<'a> {
         self.rows.len()
     }
 
-    /// Returns the kind of a node, as named in the grammar; empty if there is no such node.
+    /// Returns the kind of a node, as named in the grammar, `ERROR` for a syntax error; empty if there is no such node.
     pub fn kind(&self, node: usize) -> &str {
         self.rows.get(node).map_or("", |row| self.kinds.name(row.kind))
     }

@@ -29,8 +29,8 @@ const SIZES: usize = 20;
 /// A larger object is not read here but by libgit2, which tells its size before it reads it.
 const MOST_BYTES: usize = 32 << 20;
 
-/// The maximum number of bytes of a pack that stay mapped after they were read. It is estimated high, because what is mapped for objects beside each
-/// other is shared: in a review of a thousand files a pack is mapped anew some twenty times, and has 15 MiB less of the memory.
+/// The maximum number of bytes of a pack that count as memory after objects were read, as estimated. The estimate is high, because what is mapped for
+/// objects beside each other is shared: in a review of a thousand files a pack is mapped anew some twenty times, which takes 15 MiB less.
 const MOST_MAPPED: u64 = 160 << 20;
 
 /// The bytes around one that is read that the system maps with it.
@@ -266,7 +266,7 @@ impl GitPack {
     }
 
     /// Returns the byte at which an object begins; `None` if it is not in this pack.
-    fn offset_of(&self, id: &gix_hash::oid) -> Option<u64> {
+    pub(super) fn offset_of(&self, id: &gix_hash::oid) -> Option<u64> {
         self.index.lookup(id).map(|at| self.index.pack_offset_at_index(at))
     }
 

@@ -54,12 +54,12 @@ pub(super) fn find(text: &str, hits: &mut Vec<SecretHit>) {
     let bytes = text.as_bytes();
     let mut block = EncodedBlock::default();
     let (words, _) = bytes.as_chunks::<WORD>();
-    let (mut is_run, mut done) = (false, 0);
-    for (number, word) in words.iter().enumerate() {
-        let may_be = may_be_letters(u64::from_ne_bytes(*word));
+    let may_be = |number: usize| words.get(number).is_some_and(|word| may_be_letters(u64::from_ne_bytes(*word)));
+    let mut done = 0;
+    // Every run of the least length holds two in a row, so that one of them has an even number.
+    for number in (0..words.len()).step_by(2) {
         let at = number * WORD;
-        // Two in a row: every run of the least length holds two.
-        if may_be && is_run && at >= done {
+        if at >= done && may_be(number) && (may_be(number + 1) || number > 0 && may_be(number - 1)) {
             let before = bytes[done..at].iter().rev().take_while(|byte| is_letter(**byte)).count();
             let after = bytes[at..].iter().take(LEAST).take_while(|byte| is_letter(**byte)).count();
             if before + after >= LEAST {
@@ -67,7 +67,6 @@ pub(super) fn find(text: &str, hits: &mut Vec<SecretHit>) {
                 block.find(hits);
             }
         }
-        is_run = may_be;
     }
 }
 
@@ -194,4 +193,24 @@ fn line_ending(rest: &[u8]) -> usize {
     let Some(ending) = ending else { return 0 };
     let indent = rest[ending.len()..].iter().take(64).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     ending.len() + indent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_found_wherever_it_begins() {
+        for secret in ["AKIAQ4X7WLMN2PVR6TZY", "ghp_aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb"] {
+            let run = STANDARD_NO_PAD.encode(secret);
+            for at in 0..40 {
+                for after in ["", " ", "\n"] {
+                    let mut hits = Vec::new();
+                    find(&format!("{}{run}{after}", " ".repeat(at)), &mut hits);
+                    let ranges: Vec<_> = hits.iter().map(|hit| hit.range.clone()).collect();
+                    assert_eq!(ranges, [Range { start: at, end: at + run.len() }], "{secret} {at} {after:?}");
+                }
+            }
+        }
+    }
 }
