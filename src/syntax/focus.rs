@@ -5,7 +5,8 @@
 
 use tree_sitter::Node;
 
-use super::kinds::{GrammarKinds, name_node};
+use super::kinds::GrammarKinds;
+use super::scopes::name_node;
 use crate::domain::change::{FileChange, HunkSpan};
 use crate::domain::place::DiffSide;
 

@@ -5,7 +5,6 @@
 use std::sync::OnceLock;
 
 use ast_grep_core::tree_sitter::LanguageExt as _;
-use tree_sitter::Node;
 
 use super::grammar::Grammar;
 
@@ -111,21 +110,4 @@ impl GrammarKinds {
     pub(super) fn field(&self, field: u16) -> Option<&str> {
         self.fields.get(usize::from(field)).map(String::as_str)
     }
-}
-
-/// Returns the node with the name of a function or type; `None` if the node is neither.
-pub(super) fn name_node<'t>(node: &Node<'t>, kinds: &GrammarKinds) -> Option<Node<'t>> {
-    let field = |name: &str| node.child_by_field_name(name);
-    match kinds.group(node.kind_id()) {
-        KindGroup::Scope => field("name").or_else(|| field("declarator")).or_else(|| field("type")),
-        KindGroup::FunctionName => {
-            field("value").filter(|value| is_function(kinds.name(value.kind_id())))?;
-            field("name").or_else(|| field("key")).or_else(|| field("property"))
-        }
-        KindGroup::Other | KindGroup::Name | KindGroup::Attribute | KindGroup::Token => None,
-    }
-}
-
-fn is_function(kind: &str) -> bool {
-    matches!(kind, "arrow_function" | "function_expression" | "generator_function" | "function")
 }

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::grammar::{ParseFailure, ParseLimits};
-use super::kinds::{GrammarKinds, name_node};
+use super::kinds::{GrammarKinds, KindGroup};
 use super::tree::SyntaxTree;
 use super::walk::walk;
 use crate::domain::place::LineRange;
@@ -56,6 +56,23 @@ impl SyntaxTree {
         })?;
         Ok(scopes)
     }
+}
+
+/// Returns the node with the name of a function or type; `None` if the node is neither.
+pub(super) fn name_node<'t>(node: &Node<'t>, kinds: &GrammarKinds) -> Option<Node<'t>> {
+    let field = |name: &str| node.child_by_field_name(name);
+    match kinds.group(node.kind_id()) {
+        KindGroup::Scope => field("name").or_else(|| field("declarator")).or_else(|| field("type")),
+        KindGroup::FunctionName => {
+            field("value").filter(|value| is_function(kinds.name(value.kind_id())))?;
+            field("name").or_else(|| field("key")).or_else(|| field("property"))
+        }
+        KindGroup::Other | KindGroup::Name | KindGroup::Attribute | KindGroup::Token => None,
+    }
+}
+
+fn is_function(kind: &str) -> bool {
+    matches!(kind, "arrow_function" | "function_expression" | "generator_function" | "function")
 }
 
 fn name_of(node: &Node<'_>, kinds: &GrammarKinds, text: &[u8]) -> Option<String> {

@@ -23,6 +23,7 @@ use extractor::{NodeVisitor, SymbolExtractor, SymbolFrame};
 const MOST: usize = 20_000;
 /// Maximum length of a name, in bytes.
 const LONGEST: usize = 200;
+
 /// The definitions, imports and uses in one text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Symbols {
