@@ -29,7 +29,7 @@ from mcp_stage import HERE, Model, check
 from outside import Repository, environment
 
 # How long the reviewing model takes in all, and how long a client may.
-SLOW, LONGEST = 90, 400
+SLOW, LONGEST = 90, 900
 BIG = "".join(f"value_{n:04} = compute({n}, 'a \"text\" of some length', flag={n % 2 == 0})  # {'x' * (n % 60)}\n" for n in range(640))
 PRESENTED = ["# Review: shop\n\n## Findings\n\nSee [cart](src/cart.py#L1).\n", "## More\n\nNothing.\n", "## Findings\n\nNone after all.\n"]
 

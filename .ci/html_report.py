@@ -27,7 +27,7 @@ REVIEW, CHROMIUM, MODULES, SHOTS = (pathlib.Path(word).absolute() for word in sy
 AXE = (MODULES / "axe-core/axe.min.js").read_text()
 WIDE, PHONE = {"width": 1360, "height": 900}, {"width": 375, "height": 720}
 # The longest that a filter may take, in seconds: generous, for machines that do other things beside.
-LONGEST = 10
+LONGEST = 60
 PROBES = [
     "<script>window.ran = 1; alert(1)</script>",
     "<img src=x onerror='window.ran = 1; alert(1)'>",

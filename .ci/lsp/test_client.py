@@ -17,7 +17,7 @@ COMMAND = json.loads(os.environ["LSP_COMMAND"])
 FOLDER = pathlib.Path(os.environ["LSP_FOLDER"])
 FILE = FOLDER / "a.py"
 URI = FILE.as_uri()
-LIMIT = 30
+LIMIT = 120
 
 
 def make_client():
