@@ -26,8 +26,8 @@ from playwright.sync_api import sync_playwright
 REVIEW, CHROMIUM, MODULES, SHOTS = (pathlib.Path(word).absolute() for word in sys.argv[1:5])
 AXE = (MODULES / "axe-core/axe.min.js").read_text()
 WIDE, PHONE = {"width": 1360, "height": 900}, {"width": 375, "height": 720}
-# The longest that a filter may take, in seconds: generous, for machines that do other things beside.
-LONGEST = 60
+# The longest that a filter may take, in seconds: generous, for machines that do other things beside. After how many seconds the browser hangs.
+LONGEST, PATIENCE = 20, 120
 PROBES = [
     "<script>window.ran = 1; alert(1)</script>",
     "<img src=x onerror='window.ran = 1; alert(1)'>",
@@ -219,6 +219,7 @@ class Reader:
     def __init__(self, browser, file, **options):
         self.context = browser.new_context(**({"viewport": WIDE, "color_scheme": "light"} | options))
         self.page, self.faults = self.context.new_page(), []
+        self.page.set_default_timeout(PATIENCE * 1000)
         address = file.as_uri()
         note = self.faults.append
         self.page.on("request", lambda request: request.url.split("#")[0] == address or note(f"a request: {request.url[:200]}"))

@@ -35,6 +35,7 @@ TURNS = 4
 # A turn of the model, in seconds.
 TURN = 0.4
 WORKERS, AT_ONCE = 3, 2
+# Enough for what a job costs; 10 000 take longer than all else here where two builds run beside.
 MANY = 2_000
 # The tokens of a turn where a budget is shared.
 TOKENS = 20_000
@@ -203,7 +204,7 @@ def suite(review, folder, queue, pause, restart, states):
     took = time.monotonic() - began
     for worker in workers.values():
         try:
-            worker.process.wait(LIMIT)
+            worker.process.wait(max(60, began + LIMIT - time.monotonic()))
         except subprocess.TimeoutExpired:
             fail(f"a worker does not end although no job is left: {worker.log.read_text()[-2000:]}")
     end = status()
