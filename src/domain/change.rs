@@ -11,6 +11,7 @@ use super::id::{BlobId, CommitId};
 use super::language::{self, LanguageName};
 use super::path::RepoPath;
 use super::place::{DiffSide, LineRange, WorkspaceAt};
+use super::text::lines_with_ends;
 
 /// A change: the commits and the files between a merge base and a head.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -347,20 +348,30 @@ impl From<(ChangeRun, Vec<ChangeRun>)> for Hunk {
 /// number. `begun` is the number of the first line of the new side if the text does not begin with the header of a hunk.
 pub fn number_lines(text: &str, begun: Option<u32>) -> String {
     let mut numbered = String::with_capacity(text.len() + text.len() / 8);
-    let mut number = begun;
-    for row in text.split_inclusive('\n') {
-        match (row.as_bytes().first(), number) {
-            (Some(b'@'), _) => number = new_start(row).or(number),
-            (Some(b'+' | b' '), Some(at)) => {
-                numbered.push_str(&at.to_string());
-                numbered.push(' ');
-                number = at.checked_add(1);
-            }
-            _ => {}
+    for (number, row) in numbered_rows(text, begun) {
+        if let Some(number) = number {
+            numbered.push_str(&number.to_string());
+            numbered.push(' ');
         }
         numbered.push_str(row);
     }
     numbered
+}
+
+/// Returns the lines of a diff, each with its number on the new side, as [`number_lines`] writes them; `begun` is as there.
+pub fn numbered_rows(text: &str, begun: Option<u32>) -> impl Iterator<Item = (Option<u32>, &str)> {
+    let mut next = begun;
+    lines_with_ends(text).map(move |row| match (row.as_bytes().first(), next) {
+        (Some(b'@'), _) => {
+            next = new_start(row).or(next);
+            (None, row)
+        }
+        (Some(b'+' | b' '), Some(at)) => {
+            next = at.checked_add(1);
+            (Some(at), row)
+        }
+        _ => (None, row),
+    })
 }
 
 /// Reads the first line of the new side from the header of a hunk.

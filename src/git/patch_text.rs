@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::domain::change::{Hunk, HunkSpan, LINE_SHORTENED, PatchCut, PatchText};
-use crate::domain::text::{mask, may_span_lines};
+use crate::domain::text::{MASK_CONTEXT, lines_with_ends, mask, may_span_lines};
 use crate::sys::charset;
 
 use super::compare::line_count;
@@ -15,7 +15,7 @@ use super::known_lines::KnownLines;
 
 /// Longer lines are shortened to as many characters. A paragraph of prose fits: what is shortened must be read once more.
 pub(super) const MAX_LINE: usize = 2_000;
-/// A secret that begins within [`MAX_LINE`] ends within as many bytes, so the rest of a line need not be searched.
+/// Longer lines are masked before they are cut.
 const SEARCHED: usize = 8192;
 
 /// The limits of the text.
@@ -82,8 +82,9 @@ impl<'a> PatchSide<'a> {
     /// The lines of a file.
     pub(super) fn of_bytes(bytes: &'a [u8]) -> Self {
         let text = charset::text(bytes);
-        // All others can be found in the shown lines alone.
-        let spans = may_span_lines(&text);
+        // All others are found in the shown lines and what stands right before them.
+        // What masks make shorter brings more of a line into sight, which must not be where it was cut.
+        let spans = may_span_lines(&text) || lines_with_ends(&text).any(|line| line.len() > SEARCHED);
         let text = if spans { Cow::Owned(mask(&text).text) } else { text };
         Self {
             lines: line_count(bytes),
@@ -115,7 +116,7 @@ impl<'a> PatchSide<'a> {
                     size += (line.len() + 1).min(SEARCHED);
                     fits
                 });
-                shortened(within.flat_map(|line| [line, "\n"]).collect::<String>().into(), true)
+                shortened(within.flat_map(|line| [line, "\n"]).collect::<String>().into())
             }
             SideSource::Text { text, masked, line, byte } => {
                 let text: &str = text;
@@ -138,7 +139,8 @@ impl<'a> PatchSide<'a> {
                     size += (next - end).min(SEARCHED);
                     end = next;
                 }
-                shortened(Cow::Borrowed(&text[start..end]), *masked)
+                let block = shortened(Cow::Borrowed(&text[start..end]));
+                if *masked { block } else { block.masked_after(&text[..start]) }
             }
         }
     }
@@ -158,7 +160,7 @@ fn only_returns(bytes: &[u8]) -> bool {
         && memchr::memchr_iter(b'\n', bytes).all(|feed| feed > 0 && bytes[feed - 1] == b'\r')
 }
 
-fn shortened(text: Cow<'_, str>, masked: bool) -> MaskedBlock<'_> {
+fn shortened(text: Cow<'_, str>) -> MaskedBlock<'_> {
     let mut original = HashMap::new();
     let long = text.len() > MAX_LINE && text.split('\n').any(|line| line.len() > MAX_LINE);
     let mut text = text;
@@ -178,10 +180,20 @@ fn shortened(text: Cow<'_, str>, masked: bool) -> MaskedBlock<'_> {
         }
         text = Cow::Owned(out);
     }
-    if !masked {
-        text = Cow::Owned(mask(&text).text);
-    }
     MaskedBlock { text, original }
+}
+
+impl MaskedBlock<'_> {
+    /// Masks its lines; what they follow may say what a secret is.
+    fn masked_after(self, before: &str) -> Self {
+        let context = &before[before.floor_char_boundary(before.len().saturating_sub(MASK_CONTEXT))..];
+        let mut text = mask(&[context, &*self.text].concat()).text;
+        // It ends with a line, and masking keeps all lines.
+        let last = memchr::memchr_iter(b'\n', context.as_bytes()).count().checked_sub(1);
+        let start = last.and_then(|last| memchr::memchr_iter(b'\n', text.as_bytes()).nth(last)).map_or(0, |at| at + 1);
+        text.drain(..start);
+        Self { text: Cow::Owned(text), ..self }
+    }
 }
 
 /// The reason why no more lines are taken.
@@ -304,7 +316,8 @@ fn one_hunk(
         let index = (number - base - 1) as usize;
         let line = lines.get(index).copied().ok_or(PatchLimitReached)?;
         let line = if drop { line.strip_suffix('\r').unwrap_or(line) } else { line };
-        let cut = line.char_indices().nth(MAX_LINE).map(|(byte, _)| byte);
+        let is_long = line.len() > MAX_LINE;
+        let cut = is_long.then(|| line.char_indices().nth(MAX_LINE)).flatten().map(|(byte, _)| byte);
         let note = match (cut, block.original.get(&index)) {
             (None, None) => String::new(),
             (_, Some(count)) => format!("{LINE_SHORTENED}: it has {count} characters]"),
@@ -346,6 +359,9 @@ fn split(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use crate::domain::change::ChangeRun;
     use crate::domain::text::FileText;
 
@@ -372,6 +388,36 @@ mod tests {
             let cut = added(&text, PatchTextLimits { chars: 200, ..ALL }).text;
             assert!(whole.starts_with(&cut), "{cut}");
         }
+    }
+
+    #[test]
+    fn a_secret_is_masked_by_what_stands_before_the_shown_lines_or_in_all_of_its_line() {
+        let hunk_at = |text: &str, line: u32| {
+            let span = HunkSpan { start: line, count: 1 };
+            let run = ChangeRun { old: HunkSpan { start: line - 1, count: 0 }, new: span };
+            let hunk = Hunk { old: run.old, new: span, runs: vec![run] };
+            let (mut old, mut new) = (PatchSide::of_bytes(b""), PatchSide::of_bytes(text.as_bytes()));
+            render(&mut old, &mut new, &[hunk], DiffPosition::default(), ALL).text
+        };
+        let value = ["wJalrXUtnFEMI/K7MDENG/", "bPxRfiCYzq3tKd0aLs"].concat();
+        for before in ["[aws]\n", "\u{e4}[aws]\n\n", &format!("{}\n[aws]\n", "\u{e4}".repeat(100))] {
+            let text = format!("{before}secret_key = {value}\nb\n");
+            let line = line_count(before.as_bytes()) + 1;
+            assert!(hunk_at(&text, line).ends_with("+secret_key = [masked:aws-secret-key]\n"), "{text}");
+        }
+        let token = ["ghp_", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb"].concat();
+        let encoded = |text: &str| STANDARD.encode(text);
+        // Masks make room, so that what is cut of the line comes into sight.
+        let long = encoded(&format!("{token} {}", "\0".repeat(1_000)));
+        for (last, at) in [encoded(&token), token.clone()].iter().flat_map(|last| (0..60).map(move |at| (last, at))) {
+            let before = format!("\"{long}\",").repeat(2);
+            let filler = ".".repeat(SEARCHED - before.len() - last.len() + at);
+            let shown = hunk_at(&format!("a\n{before}{filler}\"{last}\"\n"), 2);
+            assert!(!shown.contains(&last[..30]), "{at} {shown}");
+        }
+        let wrapped = encoded(&format!("{token} {}", "x".repeat(100)));
+        let text = format!("a\n{}\n{}\n{}\n", &wrapped[..48], &wrapped[48..96], &wrapped[96..]);
+        assert_eq!(hunk_at(&text, 2).matches("[masked:").count(), 1, "{}", hunk_at(&text, 2));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod fence;
 mod file_text;
 mod lazy_pattern;
 mod leak;
+mod lines;
 mod mask;
 mod normal;
 mod prompt_injection;
@@ -21,7 +22,8 @@ pub use fence::fence_for;
 pub use file_text::FileText;
 pub use lazy_pattern::LazyPattern;
 pub use leak::{KnownSecret, SpelledSecrets};
-pub use mask::{MASK_PREFIX, Masked, SecretHit, mask, may_span_lines, secrets_in};
+pub use lines::{find_special, lines_with_ends};
+pub use mask::{MASK_CONTEXT, MASK_PREFIX, Masked, SecretHit, mask, may_span_lines, secrets_in};
 pub use normal::{
     NormalizedQuote, QuoteForm, is_distinctive, normal_line, quote_forms, strip_diff_marks, strip_line_number,
 };

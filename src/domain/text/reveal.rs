@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use super::lines::find_special;
 use super::strip::{ends_line, is_invisible, is_part_of_sequence};
 
 /// Spells control characters and invisible ones as `<U+202E>`: bidi controls, tags, zero-width characters, terminal escapes.
@@ -14,13 +15,12 @@ use super::strip::{ends_line, is_invisible, is_part_of_sequence};
 /// at most), and joiners and selectors that are an honest part of what precedes them. What comes out is left alone the second time.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
-    let (mut copied, mut line_start) = (0, 0);
-    for line in text.split_inclusive('\n') {
-        let start = line_start;
-        line_start += line.len();
-        if line.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
-            continue;
-        }
+    let (mut copied, mut done) = (0, 0);
+    // Lines without such a character need no look at each.
+    while let Some(special) = find_special(text, done) {
+        let start = memchr::memrchr(b'\n', &text.as_bytes()[done..special]).map_or(done, |feed| done + feed + 1);
+        done = memchr::memchr(b'\n', &text.as_bytes()[special..]).map_or(text.len(), |feed| special + feed + 1);
+        let line = &text[start..done];
         let mut previous = '\n';
         for (column, (at, c)) in line.char_indices().enumerate() {
             let after = at + c.len_utf8();
@@ -124,6 +124,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn lines_are_revealed_one_by_one(parts in proptest::collection::vec(prop_oneof!["[a-z\n]{0,30}", hostile()], 0..6)) {
+            let text = parts.concat();
+            let apart: String = text.split_inclusive('\n').map(|line| reveal(line).into_owned()).collect();
+            prop_assert_eq!(reveal(&text), apart);
+        }
+
         #[test]
         fn once_is_enough_and_nothing_is_lost(text in hostile()) {
             let shown = reveal(&text).into_owned();

@@ -51,20 +51,37 @@ static SPELLED: LazyLock<Option<EncodedWords>> = LazyLock::new(|| {
 
 /// Finds the runs of base64 in a text and the secrets in them. Takes time in proportion to the length of the text.
 pub(super) fn find(text: &str, hits: &mut Vec<SecretHit>) {
+    each_run(text, LEAST, |run| run.find(hits));
+}
+
+/// Checks whether there is a secret in base64 that is wrapped.
+pub(super) fn has_wrapped(text: &str) -> bool {
+    let mut hits = Vec::new();
+    each_run(text, WRAPPED, |run| {
+        if run.lines.len() > 1 {
+            run.find(&mut hits);
+        }
+    });
+    !hits.is_empty()
+}
+
+/// Shows each run whose first line has at least `least` letters, which are [`LEAST`] or more.
+fn each_run(text: &str, least: usize, mut show: impl FnMut(&EncodedBlock)) {
     let bytes = text.as_bytes();
     let mut block = EncodedBlock::default();
     let (words, _) = bytes.as_chunks::<WORD>();
     let may_be = |number: usize| words.get(number).is_some_and(|word| may_be_letters(u64::from_ne_bytes(*word)));
     let mut done = 0;
-    // Every run of the least length holds two in a row, so that one of them has an even number.
-    for number in (0..words.len()).step_by(2) {
+    // Of so many letters at least as many words are whole, wherever they begin: one of them has a number that is looked at.
+    let whole = (least + 1) / WORD - 1;
+    for number in (0..words.len()).step_by(whole) {
         let at = number * WORD;
         if at >= done && may_be(number) && (may_be(number + 1) || number > 0 && may_be(number - 1)) {
             let before = bytes[done..at].iter().rev().take_while(|byte| is_letter(**byte)).count();
-            let after = bytes[at..].iter().take(LEAST).take_while(|byte| is_letter(**byte)).count();
-            if before + after >= LEAST {
+            let after = bytes[at..].iter().take(least).take_while(|byte| is_letter(**byte)).count();
+            if before + after >= least {
                 done = block.read(bytes, at - before);
-                block.find(hits);
+                show(&block);
             }
         }
     }
@@ -210,6 +227,27 @@ mod tests {
                     let ranges: Vec<_> = hits.iter().map(|hit| hit.range.clone()).collect();
                     assert_eq!(ranges, [Range { start: at, end: at + run.len() }], "{secret} {at} {after:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_goes_over_lines_is_wrapped_wherever_it_begins() {
+        let secret = "ghp_aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb";
+        let run = |more: usize| STANDARD_NO_PAD.encode(format!("TOKEN={secret} {}", "Xy".repeat(more)));
+        let wrapped = |text: &str, at: usize, end: &str| format!("{}{end}{}", &text[..at], &text[at..]);
+        for at in 0..50 {
+            let before = " ".repeat(at);
+            for (text, is_wrapped) in [
+                (run(0), false),
+                (run(500), false),
+                (wrapped(&run(0), WRAPPED, "\n"), true),
+                (wrapped(&run(0), WRAPPED, "\\n"), true),
+                (wrapped(&run(500), 64, "\r\n"), true),
+                (wrapped(&run(500), 64, "\n").to_lowercase(), false),
+            ] {
+                let text = format!("{before}{text}.\nend");
+                assert_eq!(has_wrapped(&text), is_wrapped, "{at} {text}");
             }
         }
     }

@@ -25,6 +25,8 @@ use detector::Detector;
 use external_rules::KEPT;
 use providers::PROVIDERS;
 
+pub use patterns::CONTEXT as MASK_CONTEXT;
+
 /// The beginning of every mask.
 pub const MASK_PREFIX: &str = "[masked:";
 
@@ -149,10 +151,8 @@ pub fn secrets_in(text: &str) -> Vec<SecretHit> {
 
 /// Checks whether a secret in a text may go over several lines, so that a few of them do not tell it: a block of a key, or base64 that is wrapped.
 pub fn may_span_lines(text: &str) -> bool {
-    let mut encoded = Vec::new();
-    encoded::find(text, &mut encoded);
     let holds = |word: &str| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
-    !encoded.is_empty() || holds("-----BEGIN") || holds("Private-Lines: ")
+    encoded::has_wrapped(text) || holds("-----BEGIN") || holds("Private-Lines: ")
 }
 
 /// Replaces each secret by `[masked:KIND]`. What comes out holds no secret that would be found again.

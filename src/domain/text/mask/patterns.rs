@@ -37,6 +37,8 @@ pub(super) enum SecretLocation {
 
 pub(super) type Lazy = &'static LazyLock<Option<Regex>>;
 
+/// Number of bytes before a secret that say what it is.
+pub const CONTEXT: usize = 64;
 /// No secret that is looked for is longer, with the name before it.
 pub(super) const REACH: usize = 4096;
 
@@ -62,7 +64,7 @@ impl Detector for SecretPattern {
                 let ends = reach[secret.end()..].chars().next().is_none_or(|next| !next.is_ascii_alphanumeric());
                 let range = if *inside_words { ends.then_some(range) } else { masked_range(text, at, range) };
                 if let Some(range) = range
-                    && is_secret(&groups, &text[text.floor_char_boundary(at.saturating_sub(64))..at])
+                    && is_secret(&groups, &text[text.floor_char_boundary(at.saturating_sub(CONTEXT))..at])
                 {
                     hits.push(SecretHit { kind: self.kind, range });
                 }
