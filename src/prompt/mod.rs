@@ -14,7 +14,7 @@ mod vars;
 mod verification;
 
 pub use assistant::{AssistantVars, FindingVars};
-pub use data::{FenceMark, UntrustedText};
+pub use data::{FenceMark, UntrustedText, contains_text};
 pub use error::PromptError;
 pub use part::{CrossPartVars, PartVars};
 pub use prompts::Prompts;

@@ -8,6 +8,7 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::assistant::{AssistantVars, FindingVars};
+use super::data::contains_text;
 use super::error::PromptError;
 use super::part::{CrossPartVars, PartVars};
 use super::question::{QuestionVars, TaskVars};
@@ -236,7 +237,7 @@ impl Prompts {
         for variable in whole {
             let value = vars.get_attr(variable).map_err(fault)?;
             let needed = value.as_str().unwrap_or_default();
-            if memchr::memmem::find(text.as_bytes(), needed.as_bytes()).is_none() {
+            if !contains_text(&text, needed) {
                 return Err(PromptError::Dropped { name: name.to_owned(), variable: (*variable).to_owned() });
             }
         }

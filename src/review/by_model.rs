@@ -11,7 +11,7 @@ use super::error::EngineError;
 use super::journal::{ConversationId, Journal, JournalRecord, RecordedRules, RecordedTrees, RuleScope};
 use super::outcome::{EngineOutcome, ModelContribution, ProvenanceInput, instructions_hash, unreviewed_files};
 use super::parts::{self, LaterLeads, ModelReviewInput, ModelReviewOutcome, PartOpener};
-use super::plan::{PlannedParts, RelationsByFile, ReviewLayout};
+use super::plan::{ListedChange, PlannedParts, RelationsByFile, ReviewLayout};
 use super::run::ModelRun;
 use super::verify::{VerificationOutcome, verify_findings};
 use crate::domain::event::NullEventSink;
@@ -195,6 +195,7 @@ struct Preparation<'a> {
     builder: ReviewBuilder,
     /// The files that were reviewed before.
     carried: BTreeMap<RepoPath, String>,
+    listed: ListedChange,
     tools: ToolList,
 }
 
@@ -208,11 +209,12 @@ impl<'r> Preparation<'r> {
             .with_languages(GrammarLanguages::with(Arc::new(run.packs.trees())));
         let tools = ToolList::with(&run.tools, ReviewBuilder::definitions(run.tools.runs_builds()));
         let carried = run.known.carried_files();
-        Self { run, rules: RuleLeads { trees, journal }, builder, carried, tools }
+        let listed = ListedChange::of(&run.change);
+        Self { run, rules: RuleLeads { trees, journal }, builder, carried, listed, tools }
     }
 
     fn plan<'a>(&'a self, leads: &'a [LeadVars]) -> PlannedParts<'a> {
-        PlannedParts { run: self.run, tools: self.tools.size, leads, carried: &self.carried }
+        PlannedParts { run: self.run, tools: self.tools.size, leads, carried: &self.carried, listed: &self.listed }
     }
 
     fn layout(&self, leads: &[LeadVars]) -> Result<ReviewLayout, PromptError> {
@@ -274,7 +276,8 @@ impl<'r> Preparation<'r> {
             journal.record(None, layout.record(&run.change, &self.carried));
         }
         let is_whole = layout.units.len() <= 1;
-        let opener = PartOpener { tools: self.tools.size, layout, carried: self.carried, ranks };
+        let (carried, listed) = (self.carried, self.listed);
+        let opener = PartOpener { tools: self.tools.size, layout, carried, listed, ranks };
         let whole = if is_whole { Some(opener.open(run, 0, &mut self.builder)?) } else { None };
         let input = ModelReviewInput { builder: self.builder, tools: self.tools, opener, whole, later };
         Ok(PreparedReview { input, trees, stopped })

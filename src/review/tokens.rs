@@ -15,8 +15,13 @@ pub fn estimate_tokens(text: &str) -> u64 {
 
 /// Estimates the weight, which is not rounded.
 pub(in crate::review) fn weight(text: &str) -> Weight {
-    let part = |part: &[u8]| if part.is_ascii() { part.len() as u64 * u64::from(of_byte(b' ')) } else { mixed(part) };
+    let part = |part: &[u8]| if part.is_ascii() { ascii_weight(part.len()) } else { mixed(part) };
     text.as_bytes().chunks(512).map(part).sum()
+}
+
+/// Returns the weight of this many ASCII characters.
+pub(in crate::review) fn ascii_weight(bytes: usize) -> Weight {
+    bytes as u64 * u64::from(of_byte(b' '))
 }
 
 fn mixed(part: &[u8]) -> Weight {

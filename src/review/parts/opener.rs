@@ -6,7 +6,7 @@ use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::prompt::{LeadVars, PromptError};
 use crate::review::builder::{Lead, ReviewBuilder};
-use crate::review::plan::{Opening, PlannedParts, ReviewLayout};
+use crate::review::plan::{ListedChange, Opening, PlannedParts, ReviewLayout};
 use crate::review::run::ModelRun;
 
 /// Material of the first messages.
@@ -16,13 +16,15 @@ pub(in crate::review) struct PartOpener {
     pub(in crate::review) layout: ReviewLayout,
     /// The files that were reviewed before.
     pub(in crate::review) carried: BTreeMap<RepoPath, String>,
+    /// The lists of all changed files and commits.
+    pub(in crate::review) listed: ListedChange,
     /// The order of risk.
     pub(in crate::review) ranks: Vec<usize>,
 }
 
 impl PartOpener {
     fn plan<'a>(&'a self, run: &'a ModelRun) -> PlannedParts<'a> {
-        PlannedParts { run, tools: self.tools, leads: &[], carried: &self.carried }
+        PlannedParts { run, tools: self.tools, leads: &[], carried: &self.carried, listed: &self.listed }
     }
 
     /// Returns the parts, as indices of files in the change.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::division::{PlanMaterial, divide};
 use super::links::find_links;
-use super::opening::{self, ChangePart, Opening};
+use super::opening::{self, ChangePart, ListedChange, Opening};
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
@@ -65,6 +65,8 @@ pub(in crate::review) struct PlannedParts<'a> {
     pub(in crate::review) leads: &'a [LeadVars],
     /// The files that were reviewed before.
     pub(in crate::review) carried: &'a BTreeMap<RepoPath, String>,
+    /// The lists of all changed files and commits.
+    pub(in crate::review) listed: &'a ListedChange,
 }
 
 impl ReviewLayout {
@@ -178,10 +180,11 @@ impl PlannedParts<'_> {
         let run = self.run;
         let beside = self.context(layout);
         if layout.units.len() == 1 && self.carried.is_empty() {
-            return opening::open(&run.prompts, &run.change, leads, beside, layout.room);
+            return opening::open_listed(&run.prompts, (&run.change, self.listed), leads, beside, layout.room);
         }
         let files = layout.units.get(at).map_or(&[][..], Vec::as_slice);
-        let part = ChangePart { number: at + 1, of: layout.units.len(), files, carried: self.carried };
+        let part =
+            ChangePart { number: at + 1, of: layout.units.len(), files, carried: self.carried, listed: self.listed };
         let own;
         let ranks = if ranks.is_empty() {
             own = self.ranks();

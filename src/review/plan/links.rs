@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use foldhash::fast::RandomState;
+
 use crate::domain::change::ChangeSet;
 use crate::domain::path::RepoPath;
 use crate::syntax::Relations;
@@ -28,6 +30,9 @@ const MOST_IMPORTS: usize = 300;
 
 /// Generic file names; the folder is significant instead.
 const NAMELESS: &[&str] = &["mod", "index", "main", "lib", "__init__", "init", "package", "types", "utils", "readme"];
+
+/// Places of files by a name.
+type NameIndex<'a> = HashMap<&'a str, Vec<usize>, RandomState>;
 
 /// Closeness of two files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +132,7 @@ fn subject(stem: &str) -> Option<String> {
 
 /// Links tests with the nearest files of the name that they are about.
 fn tests(named: &BTreeMap<usize, NamedFile>, weights: &mut LinkWeights) {
-    let mut subjects: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut subjects = NameIndex::default();
     for (at, file) in named.iter().filter(|(_, file)| file.tests.is_none()) {
         subjects.entry(file.module()).or_default().push(*at);
     }
@@ -152,8 +157,8 @@ fn nearest(file: &NamedFile, named: &BTreeMap<usize, NamedFile>, meant: &[usize]
 
 /// Links files with those that they import.
 fn imports(named: &BTreeMap<usize, NamedFile>, relations: &HashMap<usize, Relations>, weights: &mut LinkWeights) {
-    let mut modules: HashMap<&str, Vec<usize>> = HashMap::new();
-    let mut packages: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut modules = NameIndex::default();
+    let mut packages = NameIndex::default();
     for (at, file) in named {
         modules.entry(file.module()).or_default().push(*at);
         if let Some(folder) = file.folders.last() {
@@ -219,11 +224,8 @@ fn uses(named: &BTreeMap<usize, NamedFile>, relations: &HashMap<usize, Relations
 }
 
 /// Returns the files that define a name, for distinctive names.
-fn find_definers(
-    files: impl Iterator<Item = usize>,
-    relations: &HashMap<usize, Relations>,
-) -> HashMap<&str, Vec<usize>> {
-    let mut definers: HashMap<&str, Vec<usize>> = HashMap::new();
+fn find_definers(files: impl Iterator<Item = usize>, relations: &HashMap<usize, Relations>) -> NameIndex<'_> {
+    let mut definers = NameIndex::default();
     for at in files {
         let names = relations.get(&at).into_iter().flat_map(|own| &own.defines);
         for name in names.filter(|name| name.len() >= SHORTEST_NAME) {

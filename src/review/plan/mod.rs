@@ -13,5 +13,5 @@ pub(super) use layout::{
     PlannedParts, RelationsByFile, ReviewLayout, definitions_before, relations_of, visit_relations,
 };
 pub(super) use links::{MOST_DEFINERS, SHORTEST_NAME};
-pub(super) use opening::listed_names;
+pub(super) use opening::{ListedChange, listed_names};
 pub use opening::{Opening, brief, open};

@@ -5,11 +5,11 @@
 use serde_json::json;
 
 use super::scope::MessageScope;
-use crate::domain::change::{ChangeSet, FileChange, number_lines};
-use crate::domain::text::reveal;
+use crate::domain::change::{ChangeSet, FileChange, number_lines, numbered_rows};
+use crate::domain::text::{find_special, reveal};
 use crate::prompt::UntrustedText;
 use crate::review::outcome::{OmittedDiff, ShownDiff};
-use crate::review::tokens::{Weight, weight};
+use crate::review::tokens::{Weight, ascii_weight, weight};
 
 /// For every file of the change, what of its diff is shown.
 pub(super) struct DiffSelection {
@@ -65,8 +65,7 @@ impl DiffExcerpt {
     }
 
     fn weight(&self, file: &FileChange) -> Weight {
-        let text = number_lines(&file.patch.text[..self.bytes], None);
-        around(file) + weight(&reveal(&text)) + weight(&self.continuation_call(file))
+        around(file) + numbered_weight(&file.patch.text[..self.bytes]) + weight(&self.continuation_call(file))
     }
 }
 
@@ -217,7 +216,7 @@ fn part(file: &FileChange, whole: &DiffExcerpt, room: Weight) -> Option<(DiffExc
         if sum + least(bytes - from) > room {
             break;
         }
-        sum += weight(&reveal(&number_lines(&text[from..bytes], None)));
+        sum += numbered_weight(&text[from..bytes]);
         from = bytes;
         let piece = DiffExcerpt { bytes, hunks, lines: 0 };
         let with_note = sum + weight(&piece.continuation_call(file));
@@ -234,7 +233,42 @@ fn least(bytes: usize) -> Weight {
     u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(7) / 4
 }
 
+/// Returns the weight of a patch text whose lines are numbered and revealed, without writing it.
+fn numbered_weight(text: &str) -> Weight {
+    let (mut end, mut special) = (0, find_special(text, 0));
+    let of_row = |(number, row): (Option<u32>, &str)| {
+        end += row.len();
+        if special.is_some_and(|at| at < end) {
+            special = find_special(text, end);
+            let number = number.map(|number| format!("{number} ")).unwrap_or_default();
+            return weight(&reveal(&format!("{number}{row}")));
+        }
+        let digits = number.map_or(0, |number| number.checked_ilog10().unwrap_or(0) as usize + 2);
+        ascii_weight(row.len() + digits)
+    };
+    numbered_rows(text, None).map(of_row).sum()
+}
+
 /// Returns the lines around a patch text.
 fn around(file: &FileChange) -> Weight {
     weight(&reveal(&heading(file))) + weight("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_weight_is_that_of_the_text_as_it_is_written(
+            rows in proptest::collection::vec(prop_oneof![
+                "@@ -1 [+][0-9]{1,2} @@", "@@ -1 [+]42949672(9[0-9]|[0-9]),7 @@", "[+ -][a-z\t\u{feff}\u{e4}\u{202e}\u{1f600}\r]{0,12}", "[+ -][a-z]{0,80}",
+            ], 0..12),
+            has_end in any::<bool>(),
+        ) {
+            let text = format!("{}{}", rows.join("\n"), if has_end { "\n" } else { "" });
+            prop_assert_eq!(numbered_weight(&text), weight(&reveal(&number_lines(&text, None))), "{}", text);
+        }
+    }
 }

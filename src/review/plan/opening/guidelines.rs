@@ -1,6 +1,7 @@
 //! Project guidelines in a first message. Main type: [`GuidelineText`].
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use super::scope::MessageScope;
 use crate::domain::change::ChangeSet;
@@ -80,7 +81,7 @@ fn shown(text: &Guideline, last: Option<u32>) -> String {
     let end = last.unwrap_or(text.last_line());
     let mut out = format!("=== {} ({})\n", text.path, text.describe());
     for (number, line) in (text.first..=end).zip(text.text.lines()) {
-        out.push_str(&format!("{number:6}\t{line}\n"));
+        let _ = writeln!(out, "{number:6}\t{line}");
     }
     if end < text.lines {
         out.push_str(&format!("[cut after line {end} of {}]\n", text.lines));

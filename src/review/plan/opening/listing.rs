@@ -1,4 +1,5 @@
-//! The list of changed files, bounded: named one by one as far as there is room, the rest counted by folder. Main type: [`FileListing`].
+//! The list of changed files, bounded: named one by one as far as there is room, the rest counted by folder. Main types: [`ListedFiles`],
+//! [`FileListing`].
 
 use std::collections::HashMap;
 
@@ -18,29 +19,43 @@ const MOST_OMISSIONS: usize = 10;
 /// Reasons are cut.
 const MOST_REASON: usize = 160;
 
-/// The list as it will be.
-pub(super) struct FileListing {
-    lines: Vec<ListingLine>,
+/// Texts of the list, which are the same in the messages about all parts of a change.
+#[derive(Debug)]
+pub(super) struct ListedFiles {
+    /// By their places in the change.
+    files: Vec<ListedFile>,
     /// Omissions that are about the change as a whole.
     tail: String,
+}
+
+/// Texts of a file: its kind and change, and its path, which comes last, so that no name can be mistaken for a remark.
+#[derive(Debug)]
+struct ListedFile {
+    before: String,
+    path: String,
+    weight: Weight,
+}
+
+/// The list as it will be.
+pub(super) struct FileListing<'a> {
+    lines: Vec<ListingLine<'a>>,
+    tail: &'a str,
     /// Summary of the rest; empty if all are named.
     rest: String,
     unlisted: usize,
 }
 
-/// Line of a file: its kind and change, the state of its diff, its path. The path comes last, so that no name can be mistaken for a remark.
-struct ListingLine {
-    before: String,
-    path: String,
+/// Line of a file. The state of its diff, or why the message is not about it, stands before its path.
+struct ListingLine<'a> {
+    file: &'a ListedFile,
+    elsewhere: Option<&'static str>,
     weight: Weight,
     listed: bool,
-    /// `true` if the message is about it.
-    is_own: bool,
 }
 
-impl FileListing {
-    /// Creates all files, named.
-    pub(super) fn of(change: &ChangeSet, scope: &MessageScope) -> Self {
+impl ListedFiles {
+    /// Writes the texts of all files.
+    pub(super) fn of(change: &ChangeSet) -> Self {
         let unseen = change.omissions.iter().filter(|omission| omission.unseen);
         let unseen: HashMap<&str, &str> =
             unseen.filter_map(|omission| Some((omission.path.as_deref()?, omission.reason.as_str()))).collect();
@@ -49,14 +64,21 @@ impl FileListing {
         for omission in general.take(MOST_OMISSIONS) {
             tail.push_str(&format!("note: {}\n", reveal(&one_line(&omission.reason, MOST_REASON))));
         }
-        let lines =
-            change.files.iter().enumerate().map(|(at, file)| ListingLine::of(file, scope.mark(at), &unseen)).collect();
-        Self { lines, tail, rest: String::new(), unlisted: 0 }
+        Self { files: change.files.iter().map(|file| ListedFile::of(file, &unseen)).collect(), tail }
+    }
+}
+
+impl<'a> FileListing<'a> {
+    /// Creates the list in which all files are named.
+    pub(super) fn of(all: &'a ListedFiles, change: &ChangeSet, scope: &MessageScope) -> Self {
+        let files = all.files.iter().zip(&change.files).enumerate();
+        let lines = files.map(|(at, (texts, file))| ListingLine::of(texts, file, scope.mark(at))).collect();
+        Self { lines, tail: &all.tail, rest: String::new(), unlisted: 0 }
     }
 
     pub(super) fn weight(&self) -> Weight {
         let listed = self.lines.iter().filter(|line| line.listed).map(|line| line.weight);
-        listed.sum::<Weight>() + weight(&self.rest) + weight(&self.tail)
+        listed.sum::<Weight>() + weight(&self.rest) + weight(self.tail)
     }
 
     /// Selects what fits into `room`, in the order of `ranks`, but first files without a diff in the message: the others are named there. The rest is
@@ -69,7 +91,7 @@ impl FileListing {
             line.listed = false;
         }
         // A quarter is for what is counted.
-        let mut left = (room - room / 4).saturating_sub(weight(&self.tail));
+        let mut left = (room - room / 4).saturating_sub(weight(self.tail));
         let (named, nameless): (Vec<usize>, Vec<usize>) = ranks.iter().partition(|at| diffs.has(**at));
         for at in nameless.into_iter().chain(named) {
             let Some(line) = self.lines.get_mut(at) else { continue };
@@ -99,22 +121,38 @@ impl FileListing {
         let mut text = String::new();
         for (at, (line, file)) in self.lines.iter().zip(&change.files).enumerate().filter(|(_, (line, _))| line.listed)
         {
-            text.push_str(&line.before);
-            if let Some(state) = diffs.state(at, file).filter(|_| line.is_own) {
-                text.push_str(&format!("[{state}] "));
+            text.push_str(&line.file.before);
+            if let Some(remark) = line.elsewhere.or_else(|| diffs.state(at, file)) {
+                text.push_str(&bracketed(remark));
             }
-            text.push_str(&line.path);
+            text.push_str(&line.file.path);
             text.push('\n');
         }
         text.push_str(&self.rest);
-        text.push_str(&self.tail);
+        text.push_str(self.tail);
         UntrustedText::new(text)
     }
 }
 
-impl ListingLine {
+impl<'a> ListingLine<'a> {
     /// Creates a line; `elsewhere` says why the message is not about the file.
-    fn of(file: &FileChange, elsewhere: Option<&str>, unseen: &HashMap<&str, &str>) -> Self {
+    fn of(texts: &'a ListedFile, file: &FileChange, elsewhere: Option<&'static str>) -> Self {
+        let remark = match elsewhere {
+            Some(elsewhere) => weight("[] ") + weight(elsewhere),
+            None if file.reviewable() => weight(STATE),
+            None => 0,
+        };
+        Self { file: texts, elsewhere, weight: texts.weight + remark, listed: true }
+    }
+}
+
+/// Returns a remark as it stands before a path.
+fn bracketed(remark: &str) -> String {
+    format!("[{remark}] ")
+}
+
+impl ListedFile {
+    fn of(file: &FileChange, unseen: &HashMap<&str, &str>) -> Self {
         let mut before = format!("{} ", file.status.label());
         if !file.binary {
             before.push_str(&format!("+{} -{} ", file.additions, file.deletions));
@@ -122,18 +160,16 @@ impl ListingLine {
         let spelled = file.path.display_name();
         let reason = if unseen.is_empty() { None } else { unseen.get(&*spelled) };
         let reason = reason.map(|reason| format!("not compared: {}", one_line(reason, MOST_REASON)));
-        for mark in marks(file).chain(reason).chain(elsewhere.map(str::to_owned)) {
-            before.push_str(&format!("[{mark}] "));
+        for mark in marks(file).chain(reason) {
+            before.push_str(&bracketed(&mark));
         }
         let path = match &file.old_path {
             Some(old) => format!("{} => {spelled}", old.display_name()),
             None => spelled.into_owned(),
         };
         let (before, path) = (reveal(&before).into_owned(), reveal(&path).into_owned());
-        let is_own = elsewhere.is_none();
-        let state = if is_own && file.reviewable() { weight(STATE) } else { 0 };
-        let weight = weight(&before) + weight(&path) + weight("\n") + state;
-        Self { before, path, weight, listed: true, is_own }
+        let weight = weight(&before) + weight(&path) + weight("\n");
+        Self { before, path, weight }
     }
 }
 

@@ -16,14 +16,17 @@ mod scope;
 use crate::domain::change::ChangeSet;
 use crate::domain::guideline::Guidelines;
 use crate::domain::text::count_noun;
-use crate::prompt::{AssistantVars, ChangeVars, LeadVars, PartVars, PromptError, Prompts, SystemVars, UntrustedText};
+use crate::prompt::{
+    AssistantVars, ChangeVars, LeadVars, PartVars, PromptError, Prompts, SystemVars, UntrustedText, contains_text,
+};
 use crate::review::outcome::{OmittedDiff, ShownDiff};
 use crate::review::run::ProjectContext;
 use crate::review::tokens::{self, Weight, estimate_tokens};
 
 use diffs::DiffSelection;
 use guidelines::GuidelineText;
-use listing::FileListing;
+use listing::{FileListing, ListedFiles};
+use notes::NoteList;
 use scope::MessageScope;
 
 pub(super) use scope::ChangePart;
@@ -52,6 +55,20 @@ impl Opening {
     }
 }
 
+/// Texts that the messages about all parts of a change share.
+#[derive(Debug)]
+pub(in crate::review) struct ListedChange {
+    files: ListedFiles,
+    commits: NoteList,
+}
+
+impl ListedChange {
+    /// Writes the texts about the files and the commits of a change.
+    pub(in crate::review) fn of(change: &ChangeSet) -> Self {
+        Self { files: ListedFiles::of(change), commits: notes::commits(change) }
+    }
+}
+
 /// Maximum number of layouts: a message that is too large is laid out again, smaller; user templates may contain a text twice.
 const ATTEMPTS: usize = 6;
 
@@ -63,10 +80,22 @@ pub fn open(
     beside: ProjectContext<'_>,
     room: u64,
 ) -> Result<Opening, PromptError> {
+    open_listed(prompts, (change, &ListedChange::of(change)), leads, beside, room)
+}
+
+/// Writes the first message about a change whose lists are written already.
+pub(in crate::review) fn open_listed(
+    prompts: &Prompts,
+    (change, listed): (&ChangeSet, &ListedChange),
+    leads: &[LeadVars],
+    beside: ProjectContext<'_>,
+    room: u64,
+) -> Result<Opening, PromptError> {
     let system = system(prompts, beside)?;
     let guidelines = Some(beside.guidelines);
     let limits = (beside.turns, beside.window);
-    let laying = MessageMaterial { change, scope: &MessageScope::WHOLE, leads, ranks: None, guidelines, limits };
+    let scope = &MessageScope::WHOLE;
+    let laying = MessageMaterial { change, scope, listed, leads, ranks: None, guidelines, limits };
     let (laid_out, message) = fit(&laying, room, estimate_tokens(&system), |vars| prompts.change(vars))?;
     Ok(laid_out.with(system, message))
 }
@@ -87,6 +116,7 @@ pub(in crate::review) fn open_part(
     let laying = MessageMaterial {
         change,
         scope: &MessageScope::of(change, part),
+        listed: part.listed,
         leads,
         ranks: Some(ranks),
         guidelines,
@@ -145,8 +175,8 @@ fn vars_of(change: &ChangeSet, part: &ChangePart<'_>) -> PartVars {
 ///
 /// Content that does not fit is left out and named as in [`open`]; it is not returned, because there is no receipt here.
 pub fn brief(prompts: &Prompts, change: &ChangeSet, vars: &AssistantVars, room: u64) -> Result<String, PromptError> {
-    let scope = &MessageScope::WHOLE;
-    let laying = MessageMaterial { change, scope, leads: &[], ranks: None, guidelines: None, limits: (0, 0) };
+    let (scope, listed) = (&MessageScope::WHOLE, &ListedChange::of(change));
+    let laying = MessageMaterial { change, scope, listed, leads: &[], ranks: None, guidelines: None, limits: (0, 0) };
     fit(&laying, room, 0, |change| prompts.assistant_review(change, vars)).map(|(_, message)| message)
 }
 
@@ -157,6 +187,7 @@ const NOT_SAID: &str = "the guidelines of the project were not shown to the mode
 struct MessageMaterial<'a> {
     change: &'a ChangeSet,
     scope: &'a MessageScope,
+    listed: &'a ListedChange,
     leads: &'a [LeadVars],
     /// Order of risk, if it is known already.
     ranks: Option<&'a [usize]>,
@@ -190,7 +221,7 @@ fn fit(
         match taken.checked_sub(room) {
             None | Some(0) => {
                 laid_out.notes.extend(said.note.clone());
-                if !message.contains(said.data.text()) {
+                if !contains_text(&message, said.data.text()) {
                     laid_out.notes.push(NOT_SAID.to_owned());
                 }
                 return Ok((laid_out, message));
@@ -267,12 +298,12 @@ impl MessageShares {
 }
 
 fn lay_out(laying: &MessageMaterial<'_>, said: &GuidelineText, room: Weight) -> MessageLayout {
-    let MessageMaterial { change, scope, leads, ranks, guidelines: _, limits } = *laying;
+    let MessageMaterial { change, scope, listed, leads, ranks, guidelines: _, limits } = *laying;
     let mut by_severity: Vec<&LeadVars> = leads.iter().collect();
     by_severity.sort_by_key(|lead| lead.severity);
     let lead_texts = notes::leads(&by_severity);
-    let commit_texts = notes::commits(change);
-    let mut listing = FileListing::of(change, scope);
+    let ListedChange { files, commits: commit_texts } = listed;
+    let mut listing = FileListing::of(files, change, scope);
     let (shares, ranks) = match ranks {
         Some(ranks) => (MessageShares::of_part(room), ranks.to_vec()),
         None => {

@@ -16,15 +16,14 @@ const MOST_BODY: usize = 1_500;
 /// Maximum length of a pull request's description, in characters: many projects have templates that are longer than the authors' text.
 const MOST_DESCRIPTION: usize = 4_000;
 
-/// Texts of one kind, of which the first are taken, as many as fit. Each is written when it is due: every part of a large change has room for a few.
+/// Texts of one kind, of which the first are taken, as many as fit.
 #[derive(Debug)]
-pub(super) struct NoteList<'a, T> {
-    all: Vec<&'a T>,
-    write: fn(&T) -> NoteEntry,
+pub(super) struct NoteList {
+    all: Vec<NoteEntry>,
 }
 
 #[derive(Debug)]
-pub(super) struct NoteEntry {
+struct NoteEntry {
     head: String,
     body: String,
 }
@@ -42,25 +41,25 @@ pub(super) struct SelectedNotes {
     pub(super) shortened: usize,
 }
 
-impl<T> NoteList<'_, T> {
+impl NoteList {
     /// Returns the weight of all notes.
     pub(super) fn weight(&self) -> Weight {
-        self.all.iter().copied().map(self.write).map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
+        self.all.iter().map(|entry| weight(&entry.head) + weight(&entry.body)).sum()
     }
 
     /// Returns the first notes that fit into `room`: whole, else without the body. The first that does not fit at all ends the list.
     pub(super) fn take(&self, room: Weight) -> SelectedNotes {
         let mut taken = SelectedNotes { text: String::new(), weight: 0, shown: 0, left_out: 0, shortened: 0 };
-        for NoteEntry { head, body } in self.all.iter().copied().map(self.write) {
-            let without = taken.weight + weight(&head);
-            let whole = without + weight(&body);
+        for NoteEntry { head, body } in &self.all {
+            let without = taken.weight + weight(head);
+            let whole = without + weight(body);
             if without > room {
                 break;
             }
-            taken.text.push_str(&head);
+            taken.text.push_str(head);
             taken.weight = if whole <= room { whole } else { without };
             if whole <= room {
-                taken.text.push_str(&body);
+                taken.text.push_str(body);
             } else {
                 taken.shortened += 1;
             }
@@ -103,8 +102,8 @@ pub(super) fn pull_request(change: &ChangeSet) -> (UntrustedText, bool) {
 }
 
 /// Returns the commits in their order.
-pub(super) fn commits(change: &ChangeSet) -> NoteList<'_, Commit> {
-    NoteList { all: change.commits.iter().collect(), write: commit }
+pub(super) fn commits(change: &ChangeSet) -> NoteList {
+    NoteList { all: change.commits.iter().map(commit).collect() }
 }
 
 fn commit(commit: &Commit) -> NoteEntry {
@@ -118,8 +117,8 @@ fn commit(commit: &Commit) -> NoteEntry {
 }
 
 /// Returns the leads in their order.
-pub(super) fn leads<'a>(leads: &[&'a LeadVars]) -> NoteList<'a, LeadVars> {
-    NoteList { all: leads.to_vec(), write: lead }
+pub(super) fn leads(leads: &[&LeadVars]) -> NoteList {
+    NoteList { all: leads.iter().copied().map(lead).collect() }
 }
 
 fn lead(lead: &LeadVars) -> NoteEntry {

@@ -23,6 +23,7 @@ use std::collections::HashMap;
 use crate::domain::change::{ChangeSet, FileChange, FileStatus};
 use crate::domain::finding::Severity;
 use crate::domain::path::RepoPath;
+use crate::domain::text::lines_with_ends;
 use crate::prompt::LeadVars;
 
 /// Role of a file, by its name.
@@ -208,7 +209,7 @@ fn removed_guards(file: &FileChange) -> u32 {
         return 0;
     }
     let text = &file.patch.text[..file.patch.text.floor_char_boundary(LOOKED_AT)];
-    let removed = text.lines().filter_map(|line| line.strip_prefix('-'));
+    let removed = lines_with_ends(text).filter_map(|line| line.strip_prefix('-'));
     let is_guard = |line: &&str| {
         let mut words = line.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty());
         words.any(|word| GUARDS.iter().any(|guard| word.eq_ignore_ascii_case(guard)))

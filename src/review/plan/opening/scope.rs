@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::ListedChange;
 use crate::domain::change::ChangeSet;
 use crate::domain::path::RepoPath;
 
@@ -16,6 +17,8 @@ pub(in crate::review) struct ChangePart<'a> {
     pub(in crate::review) files: &'a [usize],
     /// The files that no part has, and why: they were reviewed before.
     pub(in crate::review) carried: &'a BTreeMap<RepoPath, String>,
+    /// The lists of all files and commits of the change.
+    pub(in crate::review) listed: &'a ListedChange,
 }
 
 /// Assignment of a file.

@@ -327,7 +327,7 @@ fn a_part_shows_its_own_diffs_and_says_whose_the_others_are() {
     let files = ["src/a.rs", "src/b.rs", "src/c.rs"].map(|path| edited(path, 3));
     let change = change(files.to_vec());
     let carried = [(change.files[2].path.clone(), "seen before".to_owned())].into();
-    let part = ChangePart { number: 2, of: 3, files: &[1], carried: &carried };
+    let part = ChangePart { number: 2, of: 3, files: &[1], carried: &carried, listed: &ListedChange::of(&change) };
     let prompts = Prompts::built_in().unwrap();
     let opening = open_part(&prompts, &change, &part, &[0, 1, 2], &[], told(None), 20_000).unwrap();
     assert!(opening.message.starts_with("Review one part of a change: part 2 of 3."));
@@ -357,7 +357,8 @@ proptest! {
             }
         }
         let leads: Vec<LeadVars> = files.iter().map(|at| lead("L1", Severity::Low, &format!("{}:1", change.files[*at].path))).collect();
-        let part = ChangePart { number: 7, of: 13, files: &files, carried: &std::collections::BTreeMap::new() };
+        let carried = std::collections::BTreeMap::new();
+        let part = ChangePart { number: 7, of: 13, files: &files, carried: &carried, listed: &ListedChange::of(&change) };
         let ranks = ranked_files(&change, &leads);
         let opening = open_part(&prompts, &change, &part, &ranks, &leads, told(None), room).unwrap();
         prop_assert!(estimate_tokens(&opening.system) + estimate_tokens(&opening.message) <= room);
