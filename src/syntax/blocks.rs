@@ -159,8 +159,14 @@ impl<'t> Divider<'t> {
     fn blocks(&self, lines: Span<usize>, (margin, depth): (usize, u32), level: usize) -> Vec<Block> {
         let mut found: Vec<Block> = Vec::new();
         for at in lines {
-            let line = self.line(at);
             let is_nested = self.lines.get(at).is_some_and(|line| line.depth == depth && !line.goes_on);
+            // Most lines are inside of something, and only make its block longer.
+            if !is_nested && let Some(last) = found.last_mut().filter(|last| !last.leads) {
+                last.is_needed |= self.gives_names(at, is_nested, depth);
+                last.lines.end = at + 1;
+                continue;
+            }
+            let line = self.line(at);
             let inner = line.get(margin..).filter(|_| is_nested && self.margin(at) == margin).unwrap_or_default();
             let is_directive = is_nested && is_c(self.grammar) && line.trim_start().starts_with('#');
             let begins = is_directive || begins_block(inner) || self.begins_call(inner, at);

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
 use std::ops::Range as Span;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, Match, MatchKind};
 use foldhash::quality::RandomState;
 use tree_sitter::{Point, Range};
 
@@ -37,13 +37,17 @@ pub struct Excerpt {
 pub struct WordSet {
     words: BTreeSet<String>,
     search: Option<AhoCorasick>,
+    /// `true` if a whole one may begin within another: one has a character that is no part of a word.
+    may_overlap: bool,
 }
 
 impl WordSet {
     /// Creates the set of these words.
     pub fn of(words: BTreeSet<String>) -> Self {
-        let search = AhoCorasick::new(&words).ok().filter(|_| !words.is_empty());
-        Self { words, search }
+        let may_overlap = !words.iter().all(|word| word.chars().all(is_part));
+        let kind = if may_overlap { MatchKind::Standard } else { MatchKind::LeftmostLongest };
+        let search = AhoCorasick::builder().match_kind(kind).build(&words);
+        Self { search: search.ok().filter(|_| !words.is_empty()), words, may_overlap }
     }
 
     /// Returns the set with more words.
@@ -59,13 +63,21 @@ impl WordSet {
 
     /// Checks whether a text has one of the words.
     pub fn stand_in(&self, text: &str) -> bool {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let is_whole =
-            |start: usize, end: usize| !text[..start].ends_with(is_part) && !text[end..].starts_with(is_part);
-        self.search
-            .as_ref()
-            .is_some_and(|search| search.find_overlapping_iter(text).any(|found| is_whole(found.start(), found.end())))
+            |found: Match| !text[..found.start()].ends_with(is_part) && !text[found.end()..].starts_with(is_part);
+        self.search.as_ref().is_some_and(|search| {
+            if self.may_overlap {
+                search.find_overlapping_iter(text).any(is_whole)
+            } else {
+                search.find_iter(text).any(is_whole)
+            }
+        })
     }
+}
+
+/// Checks for a character within a word.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// The code of a text that is examined.
@@ -725,6 +737,16 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn a_word_is_found_wherever_it_stands_as_a_whole_one(words in proptest::collection::btree_set("[ab$_\u{e4}]{1,3}", 0..6), text in "[ab$ _\u{e4}]{0,12}") {
+            let is_edge = |c: Option<char>| !c.is_some_and(is_part);
+            let stands = |word: &String| text.char_indices().any(|(at, _)| {
+                let rest = text[at..].strip_prefix(word.as_str());
+                is_edge(text[..at].chars().next_back()) && rest.is_some_and(|rest| is_edge(rest.chars().next()))
+            });
+            prop_assert_eq!(WordSet::of(words.clone()).stand_in(&text), words.iter().any(stands));
+        }
+
         #[test]
         fn what_only_one_side_defines_is_in_its_different_part(
             at in 0..10_000_usize,

@@ -124,28 +124,30 @@ impl Reader<'_> {
         self.at = end;
     }
 
-    /// Reads up to the next thing that is opened or closed.
+    /// Reads code up to its end in a line: a string or a comment that may go on in the next.
     fn read_code(&mut self, end: usize) -> Option<()> {
-        let rest = &self.bytes[self.at..end];
-        let Some(found) = rest.iter().position(|byte| STOPS[usize::from(*byte)]) else {
-            self.at = end;
-            return Some(());
-        };
-        let (at, rest) = (self.at + found, &rest[found..]);
-        self.at = at + 1;
-        match rest[0] {
-            b'(' => self.open.push(Opened::Bracket(b')')),
-            b'[' => self.open.push(Opened::Bracket(b']')),
-            b'{' => self.open.push(Opened::Bracket(b'}')),
-            closing @ (b')' | b']' | b'}') => {
-                self.open.pop().filter(|open| *open == Opened::Bracket(closing))?;
-                self.lowest = self.lowest.min(self.open.len());
+        let is_stop = |byte: &u8| STOPS[usize::from(*byte)];
+        while let Some(found) = self.bytes[self.at..end].iter().position(is_stop) {
+            let at = self.at + found;
+            self.at = at + 1;
+            match self.bytes[at] {
+                b'(' => self.open.push(Opened::Bracket(b')')),
+                b'[' => self.open.push(Opened::Bracket(b']')),
+                b'{' => self.open.push(Opened::Bracket(b'}')),
+                closing @ (b')' | b']' | b'}') => {
+                    self.open.pop().filter(|open| *open == Opened::Bracket(closing))?;
+                    self.lowest = self.lowest.min(self.open.len());
+                }
+                b'#' if self.grammar == Grammar::Python => self.at = end,
+                b'/' if self.grammar != Grammar::Python => self.open_slash(at, end),
+                quote @ (b'"' | b'\'' | b'`') => self.open_quote(at, end, quote),
+                _ => {}
             }
-            b'#' if self.grammar == Grammar::Python => self.at = end,
-            b'/' if self.grammar != Grammar::Python => self.open_slash(at, end),
-            quote @ (b'"' | b'\'' | b'`') => self.open_quote(at, end, quote),
-            _ => {}
+            if !matches!(self.open.last(), None | Some(Opened::Bracket(_))) {
+                return Some(());
+            }
         }
+        self.at = end;
         Some(())
     }
 

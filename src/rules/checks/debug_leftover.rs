@@ -66,8 +66,8 @@ pub(super) fn find(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
     let mut hits = Vec::new();
     let extension = subject.extension();
     for (at, ((title, detail), extensions, needles, _)) in LINES.iter().enumerate() {
-        let whole = subject.text.text();
-        if !extensions.contains(&extension.as_str()) || !needles.iter().any(|needle| whole.contains(needle)) {
+        let has = |needle: &&str| memchr::memmem::find(subject.text.text().as_bytes(), needle.as_bytes()).is_some();
+        if !extensions.contains(&extension.as_str()) || !needles.iter().any(has) {
             continue;
         }
         let Some(pattern) = COMPILED.get(at).and_then(Option::as_ref) else { continue };

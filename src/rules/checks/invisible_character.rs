@@ -7,7 +7,7 @@ use super::{CheckInfo, MOST_MATCHES};
 use crate::domain::finding::{Category, Severity};
 use crate::domain::language;
 use crate::domain::place::LineRange;
-use crate::domain::text::is_invisible;
+use crate::domain::text::{find_special, is_invisible};
 
 pub(super) const INFO: CheckInfo = CheckInfo {
     name: "general/invisible-character",
@@ -40,6 +40,9 @@ pub(super) fn find(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
     let data = is_bundle || is_test || table || !is_code;
     let ends_lines = is_code && !prose && !is_bundle && !table;
     for (number, line) in subject.text.all_lines() {
+        if find_special(line, 0).is_none() {
+            continue;
+        }
         let returned =
             if ends_lines { line_end_within(line, matches!(extension.as_str(), "yml" | "yaml")) } else { None };
         if returned.is_none() && line.is_ascii() && !has_control(line) {

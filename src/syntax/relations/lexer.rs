@@ -84,7 +84,19 @@ struct Lexer<'a> {
 }
 
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+    // A table, since nearly every byte of a text is looked up.
+    static WORDS: [bool; 256] = {
+        let mut words = [false; 256];
+        let mut byte = u8::MAX;
+        loop {
+            words[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+            if byte == 0 {
+                break words;
+            }
+            byte -= 1;
+        }
+    };
+    WORDS[usize::from(byte)]
 }
 
 impl<'a> Lexer<'a> {
@@ -267,12 +279,17 @@ impl<'a> Lexer<'a> {
         let start = self.at + 1;
         let mut at = start;
         loop {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            let found = if over_lines {
+                memchr::memchr2(quote, b'\\', rest)
+            } else {
+                memchr::memchr3(quote, b'\\', b'\n', rest)
+            };
+            at += found.unwrap_or(rest.len());
             match self.bytes.get(at) {
                 Some(b'\\') => at += 2,
                 Some(byte) if *byte == quote => break,
-                Some(b'\n') if !over_lines => return self.leave_unclosed(quote, at),
-                None => return self.leave_unclosed(quote, at),
-                Some(_) => at += 1,
+                _ => return self.leave_unclosed(quote, at),
             }
         }
         self.add(Token::Text(self.slice(start, at)), self.at);

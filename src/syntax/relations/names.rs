@@ -318,9 +318,6 @@ impl<'a> NameReader<'_, 'a> {
 
     /// Checks whether a word is a call, or the name of a type or a constant.
     fn is_used(&self, at: usize, word: &str) -> bool {
-        if is_no_call(word) {
-            return false;
-        }
         let is_path = self.is(at + 1, b':') && self.is(at + 2, b':');
         let of_module = || {
             let of = at.checked_sub(2).and_then(|of| self.word(of)).filter(|_| self.is_before(at, b"."));
@@ -333,7 +330,7 @@ impl<'a> NameReader<'_, 'a> {
                     || is_path && self.is(at + 3, b'<'))
             || self.is_before(at, b"@")
             || self.word_before(at) == Some("new");
-        is_call || is_large(word) && !self.is_label(at, is_path)
+        (is_call || is_large(word) && !self.is_label(at, is_path)) && !is_no_call(word)
     }
 
     /// Checks whether a name is that of a field or an argument.
@@ -475,12 +472,13 @@ impl<'a> NameReader<'_, 'a> {
 
     /// Checks for a method, or a field of a class that holds a function.
     fn is_method(&self, at: usize, word: &str) -> bool {
-        if is_no_call(word) {
+        // Most words end here, so nothing else is asked of them.
+        if !(self.is(at + 1, b'(') || self.is(at + 1, b'<') || self.is(at + 1, b'=')) || is_no_call(word) {
             return false;
         }
         let before = self.word_before(at);
         let starts = self.begins_line(at) || self.is_before(at, b"{};,*#") || before.is_some_and(is_modifier);
-        if !starts || self.word_before(at) == Some("new") {
+        if !starts || before == Some("new") {
             return false;
         }
         let is_member = self.block() == BlockKind::Members;
