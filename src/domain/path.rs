@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::text::{MASK_PREFIX, mask};
+use super::text::{MASK_PREFIX, mask, secrets_in};
 
 /// A path relative to the root of the reviewed tree: bytes, `/`-separated, with no way out of the tree.
 ///
@@ -195,6 +195,8 @@ impl fmt::Debug for RepoPath {
 
 /// The shortest secret with a format has so many bytes.
 const SHORTEST_SECRET: usize = 20;
+/// The shortest secret that its name tells has so many.
+const SHORTEST_VALUE: usize = 16;
 
 /// The bytes of a path with the secrets in it masked; none goes over a `/`, so that a path has as many folders as before.
 fn masked(bytes: &[u8]) -> Cow<'_, [u8]> {
@@ -202,18 +204,17 @@ fn masked(bytes: &[u8]) -> Cow<'_, [u8]> {
     if bytes.len() < SHORTEST_SECRET || bytes.split(|byte| *byte == b'/').all(|part| part.len() < SHORTEST_SECRET) {
         return Cow::Borrowed(bytes);
     }
+    let has_secret = |part: &str| part.len() >= SHORTEST_VALUE && !secrets_in(part).is_empty();
+    if !bytes.utf8_chunks().any(|chunk| chunk.valid().split('/').any(has_secret)) {
+        return Cow::Borrowed(bytes);
+    }
     let mut out = Vec::new();
-    let mut found = false;
     for chunk in bytes.utf8_chunks() {
-        let parts = chunk.valid().split('/').map(mask);
-        for (at, part) in parts.enumerate() {
-            found |= !part.lines.is_empty();
-            out.extend_from_slice(if at == 0 { b"" } else { b"/" });
-            out.extend_from_slice(part.text.as_bytes());
-        }
+        let parts: Vec<String> = chunk.valid().split('/').map(|part| mask(part).text).collect();
+        out.extend_from_slice(parts.join("/").as_bytes());
         out.extend_from_slice(chunk.invalid());
     }
-    if found { Cow::Owned(out) } else { Cow::Borrowed(bytes) }
+    Cow::Owned(out)
 }
 
 /// The spelling of path bytes (see [`RepoPath`]), for those that are not kept as one; masked as they are.

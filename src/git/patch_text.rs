@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::domain::change::{Hunk, HunkSpan, LINE_SHORTENED, PatchCut, PatchText};
-use crate::domain::text::{MASK_CONTEXT, lines_with_ends, mask, may_span_lines};
+use crate::domain::text::{mask, may_span_lines};
 use crate::sys::charset;
 
 use super::compare::line_count;
@@ -15,8 +15,10 @@ use super::known_lines::KnownLines;
 
 /// Longer lines are shortened to as many characters. A paragraph of prose fits: what is shortened must be read once more.
 pub(super) const MAX_LINE: usize = 2_000;
-/// Longer lines are masked before they are cut.
+/// Number of bytes of a line that are searched for secrets.
 const SEARCHED: usize = 8192;
+/// A secret that begins in them and does not end there has fewer bytes in them, or the text was masked as a whole.
+const LONGEST_SECRET: usize = 4096;
 
 /// The limits of the text.
 #[derive(Debug, Clone, Copy)]
@@ -82,15 +84,14 @@ impl<'a> PatchSide<'a> {
     /// The lines of a file.
     pub(super) fn of_bytes(bytes: &'a [u8]) -> Self {
         let text = charset::text(bytes);
-        // All others are found in the shown lines and what stands right before them.
-        // What masks make shorter brings more of a line into sight, which must not be where it was cut.
-        let spans = may_span_lines(&text) || lines_with_ends(&text).any(|line| line.len() > SEARCHED);
-        let text = if spans { Cow::Owned(mask(&text).text) } else { text };
+        // All other secrets are found in the shown lines alone.
+        let masked = may_span_lines(&text);
+        let text = if masked { Cow::Owned(mask(&text).text) } else { text };
         Self {
             lines: line_count(bytes),
             open_end: bytes.last().is_some_and(|last| *last != b'\n'),
             drop_returns: only_returns(bytes),
-            source: SideSource::Text { text, masked: spans, line: 0, byte: 0 },
+            source: SideSource::Text { text, masked, line: 0, byte: 0 },
         }
     }
 
@@ -140,7 +141,7 @@ impl<'a> PatchSide<'a> {
                     end = next;
                 }
                 let block = shortened(Cow::Borrowed(&text[start..end]));
-                if *masked { block } else { block.masked_after(&text[..start]) }
+                if *masked { block } else { block.masked() }
             }
         }
     }
@@ -184,14 +185,19 @@ fn shortened(text: Cow<'_, str>) -> MaskedBlock<'_> {
 }
 
 impl MaskedBlock<'_> {
-    /// Masks its lines; what they follow may say what a secret is.
-    fn masked_after(self, before: &str) -> Self {
-        let context = &before[before.floor_char_boundary(before.len().saturating_sub(MASK_CONTEXT))..];
-        let mut text = mask(&[context, &*self.text].concat()).text;
-        // It ends with a line, and masking keeps all lines.
-        let last = memchr::memchr_iter(b'\n', context.as_bytes()).count().checked_sub(1);
-        let start = last.and_then(|last| memchr::memchr_iter(b'\n', text.as_bytes()).nth(last)).map_or(0, |at| at + 1);
-        text.drain(..start);
+    /// Masks its lines. Masks are short, so the end of a line that was cut may come into sight, with half a secret: it is left out.
+    fn masked(self) -> Self {
+        let mut text = mask(&self.text).text;
+        // It was cut between characters.
+        let is_cut = |line: &str| line.len() + 4 > SEARCHED;
+        if text.len() < self.text.len() && self.text.split('\n').any(is_cut) {
+            let seen = |(line, before): (&'_ str, &str)| {
+                let is_less = is_cut(before) && line.len() < before.len();
+                let hidden = if is_less { LONGEST_SECRET } else { 0 };
+                line[..line.floor_char_boundary(line.len().saturating_sub(hidden))].to_owned()
+            };
+            text = text.split('\n').zip(self.text.split('\n')).map(seen).collect::<Vec<_>>().join("\n");
+        }
         Self { text: Cow::Owned(text), ..self }
     }
 }
@@ -361,6 +367,7 @@ mod tests {
     use super::*;
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
+    use proptest::prelude::*;
 
     use crate::domain::change::ChangeRun;
     use crate::domain::text::FileText;
@@ -391,33 +398,52 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_masked_by_what_stands_before_the_shown_lines_or_in_all_of_its_line() {
-        let hunk_at = |text: &str, line: u32| {
-            let span = HunkSpan { start: line, count: 1 };
-            let run = ChangeRun { old: HunkSpan { start: line - 1, count: 0 }, new: span };
-            let hunk = Hunk { old: run.old, new: span, runs: vec![run] };
-            let (mut old, mut new) = (PatchSide::of_bytes(b""), PatchSide::of_bytes(text.as_bytes()));
-            render(&mut old, &mut new, &[hunk], DiffPosition::default(), ALL).text
-        };
-        let value = ["wJalrXUtnFEMI/K7MDENG/", "bPxRfiCYzq3tKd0aLs"].concat();
-        for before in ["[aws]\n", "\u{e4}[aws]\n\n", &format!("{}\n[aws]\n", "\u{e4}".repeat(100))] {
-            let text = format!("{before}secret_key = {value}\nb\n");
-            let line = line_count(before.as_bytes()) + 1;
-            assert!(hunk_at(&text, line).ends_with("+secret_key = [masked:aws-secret-key]\n"), "{text}");
-        }
+    fn the_cut_end_of_a_long_line_stays_out_of_sight() {
         let token = ["ghp_", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb"].concat();
         let encoded = |text: &str| STANDARD.encode(text);
-        // Masks make room, so that what is cut of the line comes into sight.
         let long = encoded(&format!("{token} {}", "\0".repeat(1_000)));
         for (last, at) in [encoded(&token), token.clone()].iter().flat_map(|last| (0..60).map(move |at| (last, at))) {
-            let before = format!("\"{long}\",").repeat(2);
+            let before = format!("\"{long}\",").repeat(5);
             let filler = ".".repeat(SEARCHED - before.len() - last.len() + at);
-            let shown = hunk_at(&format!("a\n{before}{filler}\"{last}\"\n"), 2);
-            assert!(!shown.contains(&last[..30]), "{at} {shown}");
+            let shown = added(&format!("a\n{before}{filler}\"{last}\"\n"), ALL).text;
+            assert!(!shown.contains(&last[..30]) && shown.contains("[line shortened: it has"), "{at} {shown}");
         }
-        let wrapped = encoded(&format!("{token} {}", "x".repeat(100)));
-        let text = format!("a\n{}\n{}\n{}\n", &wrapped[..48], &wrapped[48..96], &wrapped[96..]);
-        assert_eq!(hunk_at(&text, 2).matches("[masked:").count(), 1, "{}", hunk_at(&text, 2));
+    }
+
+    fn secret_lines() -> impl Strategy<Value = String> {
+        let value = ["wJalrXUtnFEMI/K7MDENG/", "bPxRfiCYzq3tKd0aLs"].concat();
+        let token = ["ghp_", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb"].concat();
+        let wrapped = STANDARD.encode(format!("{token} {}", "x".repeat(100)));
+        proptest::sample::select(vec![
+            "[aws]\n".to_owned(),
+            "\u{e4}\n".to_owned(),
+            "let a = b;\r\n".to_owned(),
+            format!("{}\n", "a long line of prose ".repeat(3)),
+            format!("secret_key = {value}\n"),
+            format!("t = {token}\n"),
+            format!("{}\n", ["AKIA", "Q4X7WLMN2PVR6TZY"].concat()),
+            format!("{}\n", STANDARD.encode(&token)),
+            format!("{}\n{}\n{}\n", &wrapped[..48], &wrapped[48..96], &wrapped[96..]),
+            [
+                "-----BEGIN ",
+                "PRIVATE KEY-----\n",
+                "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
+                "-----END ",
+                "PRIVATE KEY-----\n",
+            ]
+            .concat(),
+        ])
+    }
+
+    proptest! {
+        #[test]
+        fn some_lines_of_a_text_are_masked_as_in_all_of_it(pieces in proptest::collection::vec(secret_lines(), 1..7), first in 0_u32..9, count in 1_u32..9) {
+            let text = pieces.concat();
+            let whole = mask(&text).text;
+            let shown: String = whole.split_inclusive('\n').skip(first as usize).take(count as usize).collect();
+            let block = PatchSide::of_bytes(text.as_bytes()).block(HunkSpan { start: first + 1, count }, usize::MAX).text.into_owned();
+            prop_assert_eq!(block, shown, "{}", text);
+        }
     }
 
     #[test]

@@ -22,6 +22,11 @@ impl RuleTarget<'_> {
     pub(super) fn extension(&self) -> String {
         self.path.extension().unwrap_or_default().to_ascii_lowercase()
     }
+
+    /// Checks whether a word stands anywhere in the text.
+    pub(super) fn has(&self, word: &str) -> bool {
+        memchr::memmem::find(self.text.text().as_bytes(), word.as_bytes()).is_some()
+    }
 }
 
 /// A reference to a rule of a pack, or to a check.

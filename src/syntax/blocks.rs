@@ -162,7 +162,7 @@ impl<'t> Divider<'t> {
             let is_nested = self.lines.get(at).is_some_and(|line| line.depth == depth && !line.goes_on);
             // Most lines are inside of something, and only make its block longer.
             if !is_nested && let Some(last) = found.last_mut().filter(|last| !last.leads) {
-                last.is_needed |= self.gives_names(at, is_nested, depth);
+                last.is_needed |= self.gives_names(at, false, depth);
                 last.lines.end = at + 1;
                 continue;
             }

@@ -124,7 +124,7 @@ impl Reader<'_> {
         self.at = end;
     }
 
-    /// Reads code up to its end in a line: a string or a comment that may go on in the next.
+    /// Reads code up to the end of the line, or to where a string or a comment goes on.
     fn read_code(&mut self, end: usize) -> Option<()> {
         let is_stop = |byte: &u8| STOPS[usize::from(*byte)];
         while let Some(found) = self.bytes[self.at..end].iter().position(is_stop) {

@@ -31,11 +31,10 @@ impl FileText {
     fn of_masked(text: Arc<str>, charset: &'static str) -> Self {
         // A text of nothing but line ends would need twice as much while the list grows.
         let mut starts = Vec::with_capacity(memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1);
-        let mut at = 0usize;
-        while at < text.len() {
-            let Ok(start) = u32::try_from(at) else { break };
+        let after_feeds = memchr::memchr_iter(b'\n', text.as_bytes()).map(|feed| feed + 1);
+        for start in std::iter::once(0).chain(after_feeds).filter(|start| *start < text.len()) {
+            let Ok(start) = u32::try_from(start) else { break };
             starts.push(start);
-            at = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |newline| at + newline + 1);
         }
         Self { text, starts: starts.into(), charset, masked_lines: Arc::default(), prints: Arc::default() }
     }

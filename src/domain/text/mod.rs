@@ -23,7 +23,7 @@ pub use file_text::FileText;
 pub use lazy_pattern::LazyPattern;
 pub use leak::{KnownSecret, SpelledSecrets};
 pub use lines::{find_special, lines_with_ends};
-pub use mask::{MASK_CONTEXT, MASK_PREFIX, Masked, SecretHit, mask, may_span_lines, secrets_in};
+pub use mask::{MASK_PREFIX, Masked, SecretHit, mask, may_span_lines, secrets_in};
 pub use normal::{
     NormalizedQuote, QuoteForm, is_distinctive, normal_line, quote_forms, strip_diff_marks, strip_line_number,
 };

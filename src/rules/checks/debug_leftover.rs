@@ -66,8 +66,7 @@ pub(super) fn find(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
     let mut hits = Vec::new();
     let extension = subject.extension();
     for (at, ((title, detail), extensions, needles, _)) in LINES.iter().enumerate() {
-        let has = |needle: &&str| memchr::memmem::find(subject.text.text().as_bytes(), needle.as_bytes()).is_some();
-        if !extensions.contains(&extension.as_str()) || !needles.iter().any(has) {
+        if !extensions.contains(&extension.as_str()) || !needles.iter().any(|needle| subject.has(needle)) {
             continue;
         }
         let Some(pattern) = COMPILED.get(at).and_then(Option::as_ref) else { continue };

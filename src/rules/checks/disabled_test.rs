@@ -131,9 +131,8 @@ fn matching_lines(
     is_intentional: &dyn Fn(u32) -> bool,
 ) -> Vec<RuleMatch> {
     let mut hits = Vec::new();
-    let has = |needle: &&str| memchr::memmem::find(subject.text.text().as_bytes(), needle.as_bytes()).is_some();
     for (at, (extensions, needles, _)) in table.iter().enumerate() {
-        if !extensions.contains(&extension) || !needles.iter().any(has) {
+        if !extensions.contains(&extension) || !needles.iter().any(|needle| subject.has(needle)) {
             continue;
         }
         let Some(pattern) = lines.get(at).and_then(Option::as_ref) else { continue };

@@ -6,13 +6,16 @@ use super::values::{
     is_url_password,
 };
 
+/// The only kind that is told by the lines before it: by their words, and by the masks that came into them.
+pub(super) const TOLD_BEFORE: &str = "aws-secret-key";
+
 /// Every kind.
 ///
 /// Quotes may be escaped, as in JSON that stands in a string. Names take every character beyond ASCII, not only letters: a Unicode class that is repeated so often takes milliseconds to compile.
 pub(super) static PLACED: &[SecretPattern] = &[
     SecretPattern { kind: "private-key", words: &["-----BEGIN", "Private-Lines: "], how: SecretLocation::PrivateKey },
     pattern!(
-        "aws-secret-key",
+        TOLD_BEFORE,
         &["secret", "Secret", "SECRET"],
         r#"(?i:secret[_-]?(?P<access>access[_-]?)?key)["']?[ \t]{0,16}(?:=>|:=|=|:)[ \t]{0,16}["']?(?P<secret>[A-Za-z0-9/+]{40})"#,
         true,

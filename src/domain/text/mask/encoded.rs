@@ -19,6 +19,8 @@ use super::{DETECTORS, SecretHit};
 const LEAST: usize = 26;
 /// A line of base64 that is this long may go on in the next.
 const WRAPPED: usize = 48;
+/// A longer run may be cut where a line is.
+const LONG: usize = 2_048;
 /// How many letters before a word are decoded with it, at most; a multiple of four.
 const BEFORE: usize = 64;
 /// How many letters from a word on are decoded first, and if a secret fills them.
@@ -54,26 +56,26 @@ pub(super) fn find(text: &str, hits: &mut Vec<SecretHit>) {
     each_run(text, LEAST, |run| run.find(hits));
 }
 
-/// Checks whether there is a secret in base64 that is wrapped.
-pub(super) fn has_wrapped(text: &str) -> bool {
+/// Checks whether there is a secret in base64 that is wrapped, or so long that a part of its line may not tell it.
+pub(super) fn has_large(text: &str) -> bool {
     let mut hits = Vec::new();
     each_run(text, WRAPPED, |run| {
-        if run.lines.len() > 1 {
+        if hits.is_empty() && (run.lines.len() > 1 || run.letters.len() > LONG) {
             run.find(&mut hits);
         }
     });
     !hits.is_empty()
 }
 
-/// Shows each run whose first line has at least `least` letters, which are [`LEAST`] or more.
+/// Shows each run whose first line has at least `least` letters; `least` must be at least [`LEAST`].
 fn each_run(text: &str, least: usize, mut show: impl FnMut(&EncodedBlock)) {
     let bytes = text.as_bytes();
     let mut block = EncodedBlock::default();
     let (words, _) = bytes.as_chunks::<WORD>();
     let may_be = |number: usize| words.get(number).is_some_and(|word| may_be_letters(u64::from_ne_bytes(*word)));
     let mut done = 0;
-    // Of so many letters at least as many words are whole, wherever they begin: one of them has a number that is looked at.
-    let whole = (least + 1) / WORD - 1;
+    // Wherever such a run begins, it has as many whole words in a row, so that one of them is looked at.
+    let whole = (least - (WORD - 1)) / WORD;
     for number in (0..words.len()).step_by(whole) {
         let at = number * WORD;
         if at >= done && may_be(number) && (may_be(number + 1) || number > 0 && may_be(number - 1)) {
@@ -232,22 +234,23 @@ mod tests {
     }
 
     #[test]
-    fn only_what_goes_over_lines_is_wrapped_wherever_it_begins() {
+    fn only_what_goes_over_lines_or_is_long_is_large_wherever_it_begins() {
         let secret = "ghp_aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb";
         let run = |more: usize| STANDARD_NO_PAD.encode(format!("TOKEN={secret} {}", "Xy".repeat(more)));
         let wrapped = |text: &str, at: usize, end: &str| format!("{}{end}{}", &text[..at], &text[at..]);
         for at in 0..50 {
             let before = " ".repeat(at);
-            for (text, is_wrapped) in [
+            for (text, is_large) in [
                 (run(0), false),
                 (run(500), false),
+                (run(2_000), true),
                 (wrapped(&run(0), WRAPPED, "\n"), true),
                 (wrapped(&run(0), WRAPPED, "\\n"), true),
                 (wrapped(&run(500), 64, "\r\n"), true),
                 (wrapped(&run(500), 64, "\n").to_lowercase(), false),
             ] {
                 let text = format!("{before}{text}.\nend");
-                assert_eq!(has_wrapped(&text), is_wrapped, "{at} {text}");
+                assert_eq!(has_large(&text), is_large, "{at} {text}");
             }
         }
     }

@@ -20,12 +20,10 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind, packed};
 
-use context::PLACED;
+use context::{PLACED, TOLD_BEFORE};
 use detector::Detector;
 use external_rules::KEPT;
 use providers::PROVIDERS;
-
-pub use patterns::CONTEXT as MASK_CONTEXT;
 
 /// The beginning of every mask.
 pub const MASK_PREFIX: &str = "[masked:";
@@ -149,10 +147,13 @@ pub fn secrets_in(text: &str) -> Vec<SecretHit> {
     hits
 }
 
-/// Checks whether a secret in a text may go over several lines, so that a few of them do not tell it: a block of a key, or base64 that is wrapped.
+/// Checks whether a few lines of a text may not tell a secret in them: a block of a key, base64 that is wrapped or very long, or what is a secret by the
+/// lines before it.
 pub fn may_span_lines(text: &str) -> bool {
     let holds = |word: &str| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
-    encoded::has_wrapped(text) || holds("-----BEGIN") || holds("Private-Lines: ")
+    let is_told_before =
+        || PLACED.iter().filter(|secret| secret.kind == TOLD_BEFORE).any(|secret| secret.may_be_in(text));
+    encoded::has_large(text) || holds("-----BEGIN") || holds("Private-Lines: ") || is_told_before()
 }
 
 /// Replaces each secret by `[masked:KIND]`. What comes out holds no secret that would be found again.

@@ -37,10 +37,20 @@ pub(super) enum SecretLocation {
 
 pub(super) type Lazy = &'static LazyLock<Option<Regex>>;
 
-/// Number of bytes before a secret that say what it is.
-pub const CONTEXT: usize = 64;
 /// No secret that is looked for is longer, with the name before it.
 pub(super) const REACH: usize = 4096;
+
+impl SecretPattern {
+    /// Checks whether a text has what may be such a secret, whatever stands before it.
+    pub(super) fn may_be_in(&self, text: &str) -> bool {
+        let SecretLocation::Regex { at_word, .. } = &self.how else { return false };
+        let is_here = |at: usize| {
+            let reach = &text[at..text.floor_char_boundary(at + REACH)];
+            at_word.as_ref().is_some_and(|pattern| pattern.is_match(reach))
+        };
+        self.words.iter().any(|word| memchr::memmem::find_iter(text.as_bytes(), word.as_bytes()).any(is_here))
+    }
+}
 
 impl Detector for SecretPattern {
     fn words(&self) -> Vec<&str> {
@@ -64,7 +74,7 @@ impl Detector for SecretPattern {
                 let ends = reach[secret.end()..].chars().next().is_none_or(|next| !next.is_ascii_alphanumeric());
                 let range = if *inside_words { ends.then_some(range) } else { masked_range(text, at, range) };
                 if let Some(range) = range
-                    && is_secret(&groups, &text[text.floor_char_boundary(at.saturating_sub(CONTEXT))..at])
+                    && is_secret(&groups, &text[text.floor_char_boundary(at.saturating_sub(64))..at])
                 {
                     hits.push(SecretHit { kind: self.kind, range });
                 }
@@ -79,10 +89,10 @@ impl Detector for SecretPattern {
 
 /// `sources` as one regex a kind, anchored where the word stands, compiled when the first word turns up.
 macro_rules! pattern {
-    ($kind:literal, $words:expr, $regex:literal) => {
+    ($kind:expr, $words:expr, $regex:literal) => {
         pattern!($kind, $words, $regex, false, $crate::domain::text::mask::patterns::is_random_value)
     };
-    ($kind:literal, $words:expr, $regex:literal, $inside:literal, $is_secret:expr) => {{
+    ($kind:expr, $words:expr, $regex:literal, $inside:literal, $is_secret:expr) => {{
         static PATTERN: std::sync::LazyLock<Option<regex::Regex>> =
             std::sync::LazyLock::new(|| regex::Regex::new(concat!(r"\A", $regex)).ok());
         $crate::domain::text::mask::patterns::SecretPattern {
