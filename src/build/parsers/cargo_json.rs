@@ -18,7 +18,7 @@ const MOST_EXPANSIONS: usize = 64;
 /// Reads the compiler's messages; one that several targets share is read once.
 pub(super) fn parse(log: &Log) -> Parsed {
     let mut parsed = Parsed::default();
-    let mut known = HashSet::new();
+    let (mut known, mut given_up) = (HashSet::new(), Vec::new());
     for (index, line) in log.lines.iter().enumerate() {
         if line.text.starts_with('{') {
             let found = json_line(line).as_ref().and_then(message).and_then(diagnostic);
@@ -29,13 +29,19 @@ pub(super) fn parse(log: &Log) -> Parsed {
         } else if let Some(error) = line.head().strip_prefix("error: ")
             && !is_about_tests(error)
         {
-            // Cargo gives up on a crate whose errors were read: nothing new.
-            let is_counted = error.starts_with("could not compile")
-                && parsed.diagnostics.iter().any(|found| found.severity == DiagnosticSeverity::Error);
-            if !is_counted {
-                let (message, last) = with_causes(log, index, error);
-                parsed.add(log, index..=last, report(DiagnosticSeverity::Error, &message, ""));
+            let (message, last) = with_causes(log, index, error);
+            let found = (index..=last, report(DiagnosticSeverity::Error, &message, ""));
+            if error.starts_with("could not compile") {
+                given_up.push(found);
+            } else {
+                parsed.add(log, found.0, found.1);
             }
+        }
+    }
+    // Cargo gives up on a crate whose errors were read: nothing new. It says so on another pipe, which may be read first.
+    if !parsed.diagnostics.iter().any(|found| found.severity == DiagnosticSeverity::Error) {
+        for (lines, found) in given_up {
+            parsed.add(log, lines, found);
         }
     }
     parsed
@@ -141,6 +147,16 @@ mod tests {
             rows(&parse(&killed)),
             ["Error -:-:--- -: could not compile `a` (lib); Caused by: process: (signal: 9)"]
         );
+    }
+
+    #[test]
+    fn giving_up_is_no_error_beside_one_whatever_is_read_first() {
+        let error = r#"{"reason":"compiler-message","message":{"level":"error","message":"m","code":null,"spans":[]}}"#;
+        let given_up = "error: could not compile `a` (lib) due to 1 previous error";
+        for log in [format!("{error}\n{given_up}\n"), format!("{given_up}\n{error}\n")] {
+            assert_eq!(rows(&parse(&Log::of_output(log.as_bytes()))), ["Error -:-:--- -: m"], "{log}");
+        }
+        assert_eq!(parse(&Log::of_output(given_up.as_bytes())).diagnostics.len(), 1);
     }
 
     #[test]
