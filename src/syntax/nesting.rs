@@ -4,6 +4,7 @@
 //! is more frequent. A text whose brackets do not match then has no lines; what depends on them parses all of it.
 
 use super::grammar::Grammar;
+use crate::domain::text::byte_set;
 
 /// A line by what is open at its begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,16 +232,7 @@ fn after_character(rest: &[u8]) -> Option<usize> {
 }
 
 /// The bytes that open or close something.
-static STOPS: [bool; 256] = {
-    let mut stops = [false; 256];
-    let bytes = b"()[]{}\"'`/#";
-    let mut at = 0;
-    while at < bytes.len() {
-        stops[bytes[at] as usize] = true;
-        at += 1;
-    }
-    stops
-};
+static STOPS: [bool; 256] = byte_set(b"()[]{}\"'`/#");
 
 #[cfg(test)]
 mod tests {

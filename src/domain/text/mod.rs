@@ -3,6 +3,7 @@
 //!
 //! Nothing here reads a file. What a terminal or a page needs beyond stripping belongs in `present`.
 
+mod byte_set;
 mod commands;
 mod fence;
 mod file_text;
@@ -17,6 +18,7 @@ mod shell;
 mod strip;
 mod words;
 
+pub use byte_set::byte_set;
 pub use commands::{BuildLog, BuildLogs, CommandEscaper, Syntax};
 pub use fence::fence_for;
 pub use file_text::FileText;

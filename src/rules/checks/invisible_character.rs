@@ -87,22 +87,21 @@ pub(super) fn find(subject: &RuleTarget<'_>) -> Vec<RuleMatch> {
     hits
 }
 
-/// Checks whether a text has an ASCII control character that no text needs, or a carriage return that no line feed follows.
+/// Checks whether an ASCII text has a control character that no text needs, or a carriage return that no line feed follows.
 fn has_control(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let is_odd = |bytes: &[u8]| bytes.iter().any(|byte| is_odd_control(char::from(*byte)));
-    let (words, rest) = bytes.as_chunks::<8>();
-    words.iter().any(|word| may_be_control(u64::from_ne_bytes(*word)) && is_odd(word))
-        || is_odd(rest)
-        || memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1).is_some_and(|next| *next != b'\n'))
-}
-
-/// Checks whether one of eight bytes is a control character or none of ASCII.
-fn may_be_control(word: u64) -> bool {
-    const ALL: u64 = u64::MAX / 255;
-    const HIGH: u64 = ALL << 7;
-    let below = word.wrapping_sub(ALL * 0x20) & !word;
-    (below | word | word.wrapping_add(ALL)) & HIGH != 0
+    let mut from = 0;
+    while let Some(at) = find_special(text, from) {
+        let is_odd = match bytes[at] {
+            b'\r' => bytes.get(at + 1).is_some_and(|next| *next != b'\n'),
+            byte => is_odd_control(char::from(byte)),
+        };
+        if is_odd {
+            return true;
+        }
+        from = at + 1;
+    }
+    false
 }
 
 /// Control characters, except those that lay text out.

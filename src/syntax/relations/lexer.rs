@@ -3,6 +3,8 @@
 //! It knows the comments and strings of a few languages and nothing of their grammar: it is an order of magnitude faster than a parser, and
 //! no text can make it fail. The time grows with the text alone.
 
+use crate::domain::text::byte_set;
+
 /// The lexical family of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LexicalFamily {
@@ -85,18 +87,8 @@ struct Lexer<'a> {
 
 fn is_word(byte: u8) -> bool {
     // A table, since nearly every byte of a text is looked up.
-    static WORDS: [bool; 256] = {
-        let mut words = [false; 256];
-        let mut byte = u8::MAX;
-        loop {
-            words[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
-            if byte == 0 {
-                break words;
-            }
-            byte -= 1;
-        }
-    };
-    WORDS[usize::from(byte)]
+    static WORDS: [bool; 256] = byte_set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+    byte >= 0x80 || WORDS[usize::from(byte)]
 }
 
 impl<'a> Lexer<'a> {

@@ -6,8 +6,13 @@ use super::values::{
     is_url_password,
 };
 
-/// The only kind that is told by the lines before it: by their words, and by the masks that came into them.
-pub(super) const TOLD_BEFORE: &str = "aws-secret-key";
+/// The only kind that depends on the lines before it: on their words, and on the masks that came into them.
+const AWS_SECRET_KEY: &str = "aws-secret-key";
+
+/// Checks whether a text has what may be a secret by the lines before it.
+pub(super) fn may_depend_on_lines(text: &str) -> bool {
+    PLACED.iter().any(|secret| secret.kind == AWS_SECRET_KEY && secret.may_be_in(text))
+}
 
 /// Every kind.
 ///
@@ -15,7 +20,7 @@ pub(super) const TOLD_BEFORE: &str = "aws-secret-key";
 pub(super) static PLACED: &[SecretPattern] = &[
     SecretPattern { kind: "private-key", words: &["-----BEGIN", "Private-Lines: "], how: SecretLocation::PrivateKey },
     pattern!(
-        TOLD_BEFORE,
+        AWS_SECRET_KEY,
         &["secret", "Secret", "SECRET"],
         r#"(?i:secret[_-]?(?P<access>access[_-]?)?key)["']?[ \t]{0,16}(?:=>|:=|=|:)[ \t]{0,16}["']?(?P<secret>[A-Za-z0-9/+]{40})"#,
         true,

@@ -11,6 +11,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
+use super::super::byte_set::byte_set;
 use super::detector::Detector;
 use super::values::decode;
 use super::{DETECTORS, SecretHit};
@@ -102,16 +103,7 @@ fn may_be_letters(word: u64) -> bool {
 }
 
 fn is_letter(byte: u8) -> bool {
-    static LETTERS: [bool; 256] = {
-        let mut letters = [false; 256];
-        let all = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";
-        let mut at = 0;
-        while at < all.len() {
-            letters[all[at] as usize] = true;
-            at += 1;
-        }
-        letters
-    };
+    static LETTERS: [bool; 256] = byte_set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_");
     LETTERS[usize::from(byte)]
 }
 

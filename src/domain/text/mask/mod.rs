@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind, packed};
 
-use context::{PLACED, TOLD_BEFORE};
+use context::PLACED;
 use detector::Detector;
 use external_rules::KEPT;
 use providers::PROVIDERS;
@@ -151,9 +151,7 @@ pub fn secrets_in(text: &str) -> Vec<SecretHit> {
 /// lines before it.
 pub fn may_span_lines(text: &str) -> bool {
     let holds = |word: &str| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
-    let is_told_before =
-        || PLACED.iter().filter(|secret| secret.kind == TOLD_BEFORE).any(|secret| secret.may_be_in(text));
-    encoded::has_large(text) || holds("-----BEGIN") || holds("Private-Lines: ") || is_told_before()
+    encoded::has_large(text) || holds("-----BEGIN") || holds("Private-Lines: ") || context::may_depend_on_lines(text)
 }
 
 /// Replaces each secret by `[masked:KIND]`. What comes out holds no secret that would be found again.
