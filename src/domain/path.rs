@@ -201,11 +201,12 @@ const SHORTEST_VALUE: usize = 16;
 /// The bytes of a path with the secrets in it masked; none goes over a `/`, so that a path has as many folders as before.
 fn masked(bytes: &[u8]) -> Cow<'_, [u8]> {
     // Every file of a tree comes through here, and most names are short.
-    if bytes.len() < SHORTEST_SECRET || bytes.split(|byte| *byte == b'/').all(|part| part.len() < SHORTEST_SECRET) {
+    if bytes.len() < SHORTEST_SECRET || parts(bytes).all(|part| part.len() < SHORTEST_SECRET) {
         return Cow::Borrowed(bytes);
     }
-    let has_secret = |part: &str| part.len() >= SHORTEST_VALUE && !secrets_in(part).is_empty();
-    if !bytes.utf8_chunks().any(|chunk| chunk.valid().split('/').any(has_secret)) {
+    let has_secret = |text: &str| text.len() >= SHORTEST_VALUE && !secrets_in(text).is_empty();
+    let is_masked = |part: &[u8]| part.utf8_chunks().any(|chunk| has_secret(chunk.valid()));
+    if !parts(bytes).filter(|part| part.len() >= SHORTEST_VALUE).any(is_masked) {
         return Cow::Borrowed(bytes);
     }
     let mut out = Vec::new();
@@ -215,6 +216,16 @@ fn masked(bytes: &[u8]) -> Cow<'_, [u8]> {
         out.extend_from_slice(chunk.invalid());
     }
     Cow::Owned(out)
+}
+
+/// The parts of a path between its `/`.
+fn parts(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut from = 0;
+    memchr::memchr_iter(b'/', bytes).chain([bytes.len()]).map(move |end| {
+        let part = &bytes[from..end];
+        from = end + 1;
+        part
+    })
 }
 
 /// The spelling of path bytes (see [`RepoPath`]), for those that are not kept as one; masked as they are.

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::bounds::check_rule_bounds;
 use super::fault::{PackFault, PackPlace, RuleError, closest_name};
+use super::text_condition::TextCondition;
 use crate::domain::finding::{Category, Severity};
 use crate::domain::text::strip_line;
 use crate::syntax::{RuleSource, SyntaxError, documents};
@@ -36,6 +37,8 @@ const KEYS: &[&str] = &[
     "languages",
     "paths",
     "literals",
+    "also",
+    "between_equal",
     "fix",
     "at",
     "same",
@@ -94,6 +97,12 @@ pub(super) struct RuleDocument {
     /// Strings of which a matching text contains at least one; other texts are not even parsed for this rule. Empty if none are known.
     #[serde(default)]
     pub(super) literals: Vec<String>,
+    /// Strings of which it contains at least one as well.
+    #[serde(default)]
+    pub(super) also: Vec<String>,
+    /// Operators of which one stands between two operands that are equal.
+    #[serde(default)]
+    pub(super) between_equal: Vec<String>,
     pub(super) fix: Option<String>,
     /// The metavariable at which a match is reported instead of its first line.
     pub(super) at: Option<String>,
@@ -190,11 +199,14 @@ impl<'a> YamlChunk<'a> {
         }
     }
 
-    /// Returns its `literals`, where they stand on one line.
-    pub(super) fn literals(&self) -> Vec<String> {
-        let said = self.said("\nliterals:").unwrap_or_default().trim();
-        let read = || documents(said).ok().and_then(|read| read.into_iter().next()).unwrap_or_default();
-        if said.is_empty() { Vec::new() } else { plain_list(said).unwrap_or_else(read) }
+    /// Returns what a text must have, where each list of strings stands on one line.
+    pub(super) fn text_condition(&self) -> TextCondition {
+        let list = |key: &str| {
+            let said = self.said(key).unwrap_or_default().trim();
+            let read = || documents(said).ok().and_then(|read| read.into_iter().next()).unwrap_or_default();
+            if said.is_empty() { Vec::new() } else { plain_list(said).unwrap_or_else(read) }
+        };
+        TextCondition { literals: list("\nliterals:"), also: list("\nalso:"), between_equal: list("\nbetween_equal:") }
     }
 
     /// Returns the content without leading blank lines and comments.
@@ -333,10 +345,10 @@ impl RuleDocument {
             Some(("message", "1 to 2000 characters that say what follows and what to do"))
         } else if self.cwe.as_ref().is_some_and(|cwe| !is_cwe(cwe)) {
             Some(("cwe", "the name of a weakness, such as CWE-89"))
-        } else if self.literals.iter().any(String::is_empty) {
-            Some(("literals", "texts that are not empty"))
         } else {
-            None
+            let lists = [("literals", &self.literals), ("also", &self.also), ("between_equal", &self.between_equal)];
+            let empty = lists.into_iter().find(|(_, list)| list.iter().any(String::is_empty));
+            empty.map(|(key, _)| (key, "texts that are not empty"))
         }
     }
 }
@@ -367,7 +379,7 @@ mod tests {
         for other in ["['it''s']", "['a', \"b\"]", "['a'] # why", "[]", "['a'", "[a]", ""] {
             assert_eq!(plain_list(other), None, "{other}");
         }
-        let literals = |said: &str| split_documents(&format!("{RULE}literals: {said}\n"))[0].literals();
+        let literals = |said: &str| split_documents(&format!("{RULE}literals: {said}\n"))[0].text_condition().literals;
         assert_eq!(literals("['it''s', \"b\"] # why"), ["it's", "b"]);
     }
 

@@ -36,6 +36,7 @@ mod scanners;
 mod sides;
 mod synthetic_change;
 mod target;
+mod text_condition;
 
 pub use crate::syntax::TreeCache;
 

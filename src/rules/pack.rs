@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::document::{ReportedSide, RuleDocument, TestCodeScope, YamlChunk, split_documents};
 use super::fault::{PackFault, PackPlace, RuleError};
 use super::recorded_hits::{grade, is_unproven};
+use super::text_condition::TextCondition;
 use crate::domain::filter::PathFilter;
 use crate::domain::rule_info::{PackOwner, RuleInfo};
 use crate::domain::text::mask;
@@ -84,16 +85,8 @@ pub(super) struct IndexEntry {
     pub(super) is_hint: bool,
     /// The side on which its matches are reported.
     pub(super) on: ReportedSide,
-    /// See [`RuleDocument::literals`].
-    literals: Vec<String>,
-}
-
-impl IndexEntry {
-    /// `true` if a text has one of the strings without which the rule matches nothing.
-    pub(super) fn may_match(&self, text: &[u8]) -> bool {
-        let holds = |word: &String| memchr::memmem::find(text, word.as_bytes()).is_some();
-        self.literals.is_empty() || self.literals.iter().any(holds)
-    }
+    /// Condition on a text without which the rule matches nothing in it.
+    pub(super) condition: TextCondition,
 }
 
 /// A rule that is parsed when it is first needed: that of a whole pack takes longer than a small review.
@@ -251,7 +244,7 @@ impl Pack {
     fn lazy_rule(&self, chunk: YamlChunk<'static>) -> Option<LazyRule> {
         let name = format!("{}/{}", self.name, chunk.id()?);
         let is_hint = chunk.is_hint() || is_unproven(&name);
-        let entry = IndexEntry { name, is_hint, on: chunk.reported_side(), literals: chunk.literals() };
+        let entry = IndexEntry { name, is_hint, on: chunk.reported_side(), condition: chunk.text_condition() };
         Some(LazyRule { entry, chunk: Some(chunk), rule: OnceLock::new() })
     }
 
@@ -284,8 +277,11 @@ impl Pack {
         let info = if self.from.is_none() { grade(info) } else { info };
         let grammars = self.grammars_of(&document.languages).map_err(fault)?;
         let paths = self.paths_of(&document.paths).map_err(fault)?;
-        let RuleDocument { literals, on, fix, at, same, stays, guards, repeats, once, source, .. } = document;
-        let entry = IndexEntry { name: info.name.clone(), is_hint: info.is_hint, on, literals };
+        let RuleDocument {
+            literals, also, between_equal, on, fix, at, same, stays, guards, repeats, once, source, ..
+        } = document;
+        let condition = TextCondition { literals, also, between_equal };
+        let entry = IndexEntry { name: info.name.clone(), is_hint: info.is_hint, on, condition };
         let line = chunk.line;
         let rule = PackRule { info, paths, grammars, line, fix, at, same, stays, guards, repeats, once, source };
         Ok(Some(LazyRule { entry, chunk: None, rule: OnceLock::from(Ok(rule)) }))

@@ -244,7 +244,7 @@ impl DeletedLines {
     fn may_hold(&self, input: &RulesInput<'_>, rule: RuleRef) -> bool {
         let RuleRef::Pack { pack, rule } = rule else { return false };
         let entry = input.packs.pack(pack).and_then(|pack| pack.entry(rule));
-        entry.is_some_and(|entry| entry.may_match(self.text.as_bytes()))
+        entry.is_some_and(|entry| entry.condition.may_match(self.text.as_bytes()))
     }
 
     /// Checks whether any line with words of the enclosing code is left; otherwise all of that was removed.

@@ -171,7 +171,7 @@ impl<'a> PackPlan<'a> {
             entry.on == look.wanted.on
                 && (look.wanted.rules)(RuleRef::Pack { pack: at, rule: index })
                 && !look.packs.is_off(&entry.name)
-                && entry.may_match(text)
+                && entry.condition.may_match(text)
                 && pack.rule(index).is_some_and(|rule| is_for_path(rule, look.subject.path, in_tests))
         };
         let rules: Vec<bool> = pack.index().enumerate().map(may).collect();
@@ -180,7 +180,7 @@ impl<'a> PackPlan<'a> {
 
     /// Checks whether a part of the text has what the rule needs.
     fn may_match(&self, rule: usize, part: &str) -> bool {
-        self.pack.entry(rule).is_some_and(|entry| entry.may_match(part.as_bytes()))
+        self.pack.entry(rule).is_some_and(|entry| entry.condition.may_match(part.as_bytes()))
     }
 
     fn has(&self, rule: usize) -> bool {

@@ -346,8 +346,8 @@ pub(in crate::rules) enum FileOutlines {
     Changed { old: Arc<Symbols>, new: Option<Arc<Symbols>> },
 }
 
-/// Returns the definitions on both sides of a file: those of the code that it affects, and those that have the
-/// names of what changed. The rest of the file has nothing to do with them.
+/// Returns the definitions on both sides of a file of the code that has the names of what changed. The rest of the file has nothing to do with
+/// them.
 pub(super) fn changed_definitions(
     sides: &BothSides<'_>,
     at: usize,
@@ -365,8 +365,9 @@ pub(super) fn changed_definitions(
     let Some(before) = text_of(DiffSide::Old)? else { return Ok(FileOutlines::Unchanged) };
     let after = if file.status == FileStatus::Deleted { None } else { text_of(DiffSide::New)? };
     let read = |side: DiffSide, text: &FileText, words: Option<&WordSet>, depth: SymbolDepth| {
-        let focus = ScanFocus::of(file, side);
-        let query = ExcerptQuery { focus: Some(&focus), words, ..ExcerptQuery::default() };
+        // Once it is known which names may have changed, the affected code without them has nothing to do with it.
+        let focus = words.is_none().then(|| ScanFocus::of(file, side));
+        let query = ExcerptQuery { focus: focus.as_ref(), words, ..ExcerptQuery::default() };
         read_symbols(sides, file.path_at(side), text, query, depth)
     };
     let both = |words: Option<&WordSet>| {

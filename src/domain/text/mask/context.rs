@@ -1,6 +1,6 @@
 //! Secrets by their position: blocks of keys, passwords in URLs, values of names that say so. The table is [`PLACED`].
 
-use super::patterns::{SecretLocation, SecretPattern, group, pattern, secret};
+use super::patterns::{ASSIGNED, SecretLocation, SecretPattern, group, pattern, secret};
 use super::values::{
     entropy, is_assigned_secret, is_bare_secret, is_basic_password, is_parameter_secret, is_placeholder_key,
     is_url_password,
@@ -44,7 +44,7 @@ pub(super) static PLACED: &[SecretPattern] = &[
         }
     ),
     pattern!(
-        "assigned-secret",
+        ASSIGNED,
         NAMES,
         r#"(?P<name>[0-9A-Za-z_.\u{80}-\u{10ffff}-]{1,50})\\{0,4}["'\]]{0,2}(?:[ \t]{0,16}:[ \t]{0,4}[&'0-9A-Za-z_\u{80}-\u{10ffff}<>\[\]. ]{1,30}?)?[ \t]{0,16}(?:=>|:=|=|:)[ \t]{0,16}[bfru]{0,2}\\{0,4}["'`](?P<secret>[A-Za-z0-9!#$%&*+,./:;=?@^_~|-]{16,200})\\{0,4}["'`]"#,
         true,
@@ -55,7 +55,7 @@ pub(super) static PLACED: &[SecretPattern] = &[
     ),
     // Without quotes only where a line is nothing but the name and the value: settings, not code.
     pattern!(
-        "assigned-secret",
+        ASSIGNED,
         NAMES,
         r#"(?P<name>[0-9A-Za-z_-]{1,50})(?:=|:[ \t]{1,4})(?P<secret>[A-Za-z0-9!#$%&*+./=?@^_~|-]{16,200})[ \t\r]{0,8}(?:\n|\z|#)"#,
         true,
@@ -66,7 +66,7 @@ pub(super) static PLACED: &[SecretPattern] = &[
     ),
     // Nor in the query of a URL, or among the settings of a connection in one string.
     pattern!(
-        "assigned-secret",
+        ASSIGNED,
         NAMES,
         r#"(?P<name>[0-9A-Za-z_-]{1,50})=(?P<secret>[A-Za-z0-9!$*+./?@^_~|%-]{16,200}?)(?:[&;"'`<>)#\s]|\\|\z)"#,
         true,

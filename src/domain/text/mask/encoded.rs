@@ -54,7 +54,10 @@ static SPELLED: LazyLock<Option<EncodedWords>> = LazyLock::new(|| {
 
 /// Finds the runs of base64 in a text and the secrets in them. Takes time in proportion to the length of the text.
 pub(super) fn find(text: &str, hits: &mut Vec<SecretHit>) {
-    each_run(text, LEAST, |run| run.find(hits));
+    // A hash or a path of small letters is no base64 of a text. That of a key without small letters may have none itself.
+    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        each_run(text, LEAST, |run| run.find(hits));
+    }
 }
 
 /// Checks whether there is a secret in base64 that is wrapped, or so long that a part of its line may not tell it.
@@ -107,6 +110,33 @@ fn is_letter(byte: u8) -> bool {
     LETTERS[usize::from(byte)]
 }
 
+/// Number of whole groups of four letters that the shortest secret takes, wherever in a group it begins.
+const GROUPS: usize = 6;
+
+/// Checks whether a run has so many groups of ASCII characters in a row. A run of words, or of random bytes, rarely has, and most of its letters are
+/// not even looked at.
+fn may_encode_ascii(letters: &[u8]) -> bool {
+    (0..4).any(|shift| {
+        let groups = letters.get(shift..).unwrap_or_default().as_chunks::<4>().0;
+        // One of so many groups in a row is one of these.
+        (GROUPS - 1..groups.len()).step_by(GROUPS).any(|at| {
+            let before = groups[..at].iter().rev().take(GROUPS).take_while(|group| is_ascii(group)).count();
+            let after = groups[at..].iter().take(GROUPS).take_while(|group| is_ascii(group)).count();
+            after > 0 && before + after >= GROUPS
+        })
+    })
+}
+
+/// Checks whether the three bytes that a group of letters encodes are ASCII: their high bits stand in its first three letters.
+fn is_ascii(group: &[u8; 4]) -> bool {
+    static CLEAR: [[bool; 256]; 3] = [
+        byte_set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef"),
+        byte_set(b"ABCDEFGHQRSTUVWXghijklmnwxyz0123"),
+        byte_set(b"ABEFIJMNQRUVYZcdghklopstwx014589"),
+    ];
+    CLEAR.iter().zip(group).all(|(clear, letter)| clear[usize::from(*letter)])
+}
+
 /// A run, over as many lines as it has.
 #[derive(Default)]
 struct EncodedBlock {
@@ -142,11 +172,12 @@ impl EncodedBlock {
     }
 
     fn find(&self, hits: &mut Vec<SecretHit>) {
-        // A hash or a path of small letters is no base64 of a text. That of a key without small letters may have none itself.
+        // Nor is such a run.
         if !self.letters.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return;
         }
-        let Some(spelled) = SPELLED.as_ref() else { return };
+        let is_text = || may_encode_ascii(self.letters.as_bytes());
+        let Some(spelled) = SPELLED.as_ref().filter(|_| is_text()) else { return };
         let mut done = 0;
         for word in spelled.search.find_overlapping_iter(&self.letters) {
             let Some((detector, shift, first)) = spelled.owners.get(word.pattern().as_usize()) else { continue };
@@ -222,6 +253,24 @@ mod tests {
                     assert_eq!(ranges, [Range { start: at, end: at + run.len() }], "{secret} {at} {after:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn groups_of_ascii_are_told_from_others_wherever_they_stand() {
+        let letters = STANDARD_NO_PAD.encode((0..=u8::MAX).collect::<Vec<_>>());
+        for group in letters.as_bytes().as_chunks::<4>().0 {
+            for (at, letter) in (0..3).zip("Aa9+/Zf4wIQ".bytes().cycle()) {
+                let mut group = *group;
+                group[at] = letter;
+                let decoded = decode(std::str::from_utf8(&group).unwrap()).unwrap();
+                assert_eq!(is_ascii(&group), decoded.is_ascii(), "{group:?}");
+            }
+        }
+        for before in 0..30 {
+            let text = |length: usize| [&[0xff; 30][..before], &b"a".repeat(length), &[0xff; 30]].concat();
+            let says = |length| may_encode_ascii(STANDARD_NO_PAD.encode(text(length)).as_bytes());
+            assert!(says(20) && !says(17), "{before}");
         }
     }
 

@@ -18,7 +18,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind, packed};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, packed};
 
 use context::PLACED;
 use detector::Detector;
@@ -53,6 +53,8 @@ const WORDS_A_PASS: usize = 64;
 /// Number of a word's first bytes that the vector instructions compare. Words that are shorter have a pass of their own: there they do not make the others
 /// stop at three bytes, which costs half of the speed.
 const COMPARED: usize = 4;
+/// Length of a short text, in bytes.
+const SHORT_TEXT: usize = 256;
 
 /// Some of the words that secrets begin at, and who is asked about each.
 struct DetectorWords {
@@ -97,6 +99,12 @@ static WORDS: LazyLock<Vec<DetectorWords>> = LazyLock::new(|| {
     short.chunks(WORDS_A_PASS).chain(long.chunks(WORDS_A_PASS)).map(DetectorWords::of).collect()
 });
 
+/// The words, for a short text: the vector instructions need longer to begin than such a text is read.
+static SHORT_TEXT_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let words = DETECTORS.iter().flat_map(|detector| detector.words());
+    AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).prefilter(false).build(words).ok()
+});
+
 impl DetectorWords {
     fn of(some: &[(&str, WordDetectors)]) -> Self {
         let words = || some.iter().map(|(word, _)| word);
@@ -132,7 +140,10 @@ impl DetectorWords {
 /// A key block is one hit a line.
 pub fn secrets_in(text: &str) -> Vec<SecretHit> {
     let mut found = SecretHits::default();
-    WORDS.iter().for_each(|words| words.find(text, &mut found));
+    let words = if text.len() <= SHORT_TEXT { SHORT_TEXT_WORDS.as_ref() } else { None };
+    if words.is_none_or(|words| words.is_match(text)) {
+        WORDS.iter().for_each(|words| words.find(text, &mut found));
+    }
     encoded::find(text, &mut found.hits);
     found.ranks.resize(found.hits.len(), usize::MAX);
     let mut hits: Vec<(SecretHit, usize)> = found.hits.into_iter().zip(found.ranks).collect();

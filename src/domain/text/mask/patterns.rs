@@ -37,6 +37,9 @@ pub(super) enum SecretLocation {
 
 pub(super) type Lazy = &'static LazyLock<Option<Regex>>;
 
+/// The kind that is a secret by its name, with a `=` or a `:` between the two.
+pub(super) const ASSIGNED: &str = "assigned-secret";
+
 /// No secret that is looked for is longer, with the name before it.
 pub(super) const REACH: usize = 4096;
 
@@ -68,6 +71,10 @@ impl Detector for SecretPattern {
         match &self.how {
             SecretLocation::Regex { at_word, inside_words, is_secret } => {
                 let reach = &text[at..text.floor_char_boundary(at + REACH)];
+                // Without a sign between a name and its value, as in most paths, no pattern is compiled.
+                if self.kind == ASSIGNED && !reach.bytes().any(|byte| matches!(byte, b'=' | b':')) {
+                    return;
+                }
                 let Some(groups) = at_word.as_ref().and_then(|pattern| pattern.captures(reach)) else { return };
                 let Some(secret) = secret(&groups) else { return };
                 let range = at + secret.start()..at + secret.end();
