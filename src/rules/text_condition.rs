@@ -1,4 +1,4 @@
-//! What a text must have for a rule to match in it, known without parsing it. Main type: [`TextCondition`].
+//! Conditions on a text for a rule to match in it, known without parsing it. Main type: [`TextCondition`].
 //!
 //! How much of a text a rule then has to see belongs in `syntax`.
 
@@ -27,25 +27,25 @@ impl TextCondition {
     pub(super) fn may_match(&self, text: &[u8]) -> bool {
         let holds = |word: &String| memmem::find(text, word.as_bytes()).is_some();
         let holds_one = |words: &[String]| words.is_empty() || words.iter().any(holds);
-        let stands = |operator: &String| stands_between_equal(text, operator.as_bytes());
+        let is_met = |operator: &String| is_between_equal(text, operator.as_bytes());
         holds_one(&self.literals)
             && holds_one(&self.also)
-            && (self.between_equal.is_empty() || self.between_equal.iter().any(stands))
+            && (self.between_equal.is_empty() || self.between_equal.iter().any(is_met))
     }
 }
 
 /// Checks whether an operator may stand between two operands that are equal but for blanks.
-fn stands_between_equal(text: &[u8], operator: &[u8]) -> bool {
+fn is_between_equal(text: &[u8], operator: &[u8]) -> bool {
     memmem::find_iter(text, operator).enumerate().any(|(number, at)| {
         let (before, after) = (&text[..at], &text[at + operator.len()..]);
         let before = &before[before.len().saturating_sub(OPERANDS)..];
         let after = &after[..after.len().min(OPERANDS)];
-        number >= MOST_OPERATORS || has_comment_beside(before, after) || may_be_equal(before, after)
+        number >= MOST_OPERATORS || has_comment_near(before, after) || may_be_equal(before, after)
     })
 }
 
 /// Checks for a comment between an operator and one of its operands.
-fn has_comment_beside(before: &[u8], after: &[u8]) -> bool {
+fn has_comment_near(before: &[u8], after: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     let line = &before[memchr::memrchr(b'\n', before).map_or(0, |end| end + 1)..];
     let after = after.trim_ascii_start();
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_text_with_too_many_operators_may_have_anything() {
         let text = |operators: usize| (0..operators).map(|at| format!("a{at} == b{at};\n")).collect::<String>();
-        assert!(!stands_between_equal(text(MOST_OPERATORS).as_bytes(), b"=="));
-        assert!(stands_between_equal(text(MOST_OPERATORS + 1).as_bytes(), b"=="));
+        assert!(!is_between_equal(text(MOST_OPERATORS).as_bytes(), b"=="));
+        assert!(is_between_equal(text(MOST_OPERATORS + 1).as_bytes(), b"=="));
     }
 }
