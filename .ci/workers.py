@@ -5,7 +5,7 @@ usage: workers.py PATH-TO-REVIEW [seconds-between-kills]
 A server of our own speaks chat completions and counts the turns of each branch. Three workers review the branches; one of them is killed with
 SIGKILL every few seconds and another one started in its place, and PostgreSQL is restarted twice. In the end each job is done once, each branch
 has one complete review, and no turn was paid again but those that were in flight when a worker was killed or, on a machine so busy that a lease ends
-before it is renewed, when a worker lost its job. Then 2 000 jobs that need no
+before it is renewed, when a worker lost its job or its database. Then 2 000 jobs that need no
 review are added, taken and ended, for the cost of the queue itself. Before that, workers share a budget that is too small for all jobs, and one of
 them is killed: what they spend is never more.
 
@@ -243,6 +243,8 @@ def suite(review, folder, queue, pause, restart, states):
     if kills < 2:
         fail(f"only {kills} workers were killed: make the turns longer")
     unfinished = sum(worker.unfinished() for worker in all_workers)
+    if unfinished > BRANCHES:
+        fail(f"{unfinished} jobs were lost by workers that lived: leases end although they are renewed")
     if again > in_flight + unfinished:
         fail(f"{again} turns were paid again, and only {in_flight} jobs were in flight when their worker was killed, and {unfinished} when it lost them")
     attempts = max(job["attempts"] for job in end["jobs"])

@@ -33,7 +33,7 @@ pub(super) fn check_rule_bounds(document: &Value) -> Result<(), PackFault> {
     }
     for (key, items, item) in [
         ("literals", "literals", "characters in a literal"),
-        ("also", "texts in `also`", "characters in a text of `also`"),
+        ("also_literals", "texts in `also_literals`", "characters in a text of `also_literals`"),
         ("between_equal", "operators in `between_equal`", "characters in an operator of `between_equal`"),
         ("paths", "paths", "characters in a glob of its paths"),
         ("languages", "languages", "characters in a language"),

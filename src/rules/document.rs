@@ -37,7 +37,7 @@ const KEYS: &[&str] = &[
     "languages",
     "paths",
     "literals",
-    "also",
+    "also_literals",
     "between_equal",
     "fix",
     "at",
@@ -99,7 +99,7 @@ pub(super) struct RuleDocument {
     pub(super) literals: Vec<String>,
     /// Strings of which it contains at least one as well.
     #[serde(default)]
-    pub(super) also: Vec<String>,
+    pub(super) also_literals: Vec<String>,
     /// Operators of which one stands between two operands that are equal.
     #[serde(default)]
     pub(super) between_equal: Vec<String>,
@@ -206,7 +206,11 @@ impl<'a> YamlChunk<'a> {
             let read = || documents(said).ok().and_then(|read| read.into_iter().next()).unwrap_or_default();
             if said.is_empty() { Vec::new() } else { plain_list(said).unwrap_or_else(read) }
         };
-        TextCondition { literals: list("\nliterals:"), also: list("\nalso:"), between_equal: list("\nbetween_equal:") }
+        TextCondition {
+            literals: list("\nliterals:"),
+            also_literals: list("\nalso_literals:"),
+            between_equal: list("\nbetween_equal:"),
+        }
     }
 
     /// Returns the content without leading blank lines and comments.
@@ -346,7 +350,11 @@ impl RuleDocument {
         } else if self.cwe.as_ref().is_some_and(|cwe| !is_cwe(cwe)) {
             Some(("cwe", "the name of a weakness, such as CWE-89"))
         } else {
-            let lists = [("literals", &self.literals), ("also", &self.also), ("between_equal", &self.between_equal)];
+            let lists = [
+                ("literals", &self.literals),
+                ("also_literals", &self.also_literals),
+                ("between_equal", &self.between_equal),
+            ];
             let empty = lists.into_iter().find(|(_, list)| list.iter().any(String::is_empty));
             empty.map(|(key, _)| (key, "texts that are not empty"))
         }

@@ -278,9 +278,21 @@ impl Pack {
         let grammars = self.grammars_of(&document.languages).map_err(fault)?;
         let paths = self.paths_of(&document.paths).map_err(fault)?;
         let RuleDocument {
-            literals, also, between_equal, on, fix, at, same, stays, guards, repeats, once, source, ..
+            literals,
+            also_literals,
+            between_equal,
+            on,
+            fix,
+            at,
+            same,
+            stays,
+            guards,
+            repeats,
+            once,
+            source,
+            ..
         } = document;
-        let condition = TextCondition { literals, also, between_equal };
+        let condition = TextCondition { literals, also_literals, between_equal };
         let entry = IndexEntry { name: info.name.clone(), is_hint: info.is_hint, on, condition };
         let line = chunk.line;
         let rule = PackRule { info, paths, grammars, line, fix, at, same, stays, guards, repeats, once, source };

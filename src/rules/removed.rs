@@ -244,7 +244,8 @@ impl DeletedLines {
     fn may_hold(&self, input: &RulesInput<'_>, rule: RuleRef) -> bool {
         let RuleRef::Pack { pack, rule } = rule else { return false };
         let entry = input.packs.pack(pack).and_then(|pack| pack.entry(rule));
-        entry.is_some_and(|entry| entry.condition.may_match(self.text.as_bytes()))
+        // The rest of what it asks for may be in lines that stay.
+        entry.is_some_and(|entry| entry.condition.has_literal(self.text.as_bytes()))
     }
 
     /// Checks whether any line with words of the enclosing code is left; otherwise all of that was removed.

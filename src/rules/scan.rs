@@ -166,7 +166,7 @@ impl<'a> PackPlan<'a> {
     fn of(look: &ScanTarget<'_>, at: usize, pack: &'a Pack) -> Option<Self> {
         let text = look.subject.text.text().as_bytes();
         let in_tests = is_test_path(look.subject.path);
-        // Most rules are ruled out by their literals, and those are never parsed.
+        // Most rules are ruled out by their conditions on the text, and those are never parsed.
         let may = |(index, entry): (usize, &IndexEntry)| {
             entry.on == look.wanted.on
                 && (look.wanted.rules)(RuleRef::Pack { pack: at, rule: index })

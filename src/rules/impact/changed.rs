@@ -155,8 +155,8 @@ impl DefinitionChanges {
             let Some(family) = family(at) else { continue };
             changed.modules.extend(module(ground, at, file, family)?);
             let read = outlines.flatten().transpose()?;
-            let (old, new) = match known(at).or(read.as_ref()).unwrap_or(&FileOutlines::Unparsed) {
-                FileOutlines::Changed { old, new } => (old, new),
+            let (old, new, names) = match known(at).or(read.as_ref()).unwrap_or(&FileOutlines::Unparsed) {
+                FileOutlines::Changed { old, new, names } => (old, new, names),
                 FileOutlines::Unchanged => continue,
                 FileOutlines::Unparsed => {
                     ground.note(not_parsed(&file.path));
@@ -167,7 +167,8 @@ impl DefinitionChanges {
             if let Some(new) = new {
                 there.extend(top_level_names(family, new));
             }
-            changed.compare(&FileVersions { at, file, family, old, new: new.as_ref() }, false);
+            let both = FileVersions { at, file, family, old, new: new.as_ref(), names: Some(names) };
+            changed.compare(&both, false);
         }
         there.extend(changed.moved_elsewhere(ground)?);
         // A definition that is in another file of the change now was moved.
@@ -267,7 +268,7 @@ impl DefinitionChanges {
                 let mut functions = new.definitions.iter().filter(|one| one.kind == DefinitionKind::Function);
                 if is_function { functions.any(stands) } else { exports(new, &definition.name, owner) }
             });
-            if unclear || stays {
+            if unclear || stays || !both.may_change(&definition.name) {
                 continue;
             }
             let home = both.home(DiffSide::Old, definition, owner, kind);
@@ -283,7 +284,10 @@ impl DefinitionChanges {
         let touched = ChangedLineIndex::of(both.file, DiffSide::New);
         let (before, after) = (functions(both.old), functions(new));
         for ((owner, name), now) in after {
-            let Some(was) = before.get(&(owner, name)).filter(|_| name.len() >= SHORTEST) else { continue };
+            let Some(was) = before.get(&(owner, name)).filter(|_| name.len() >= SHORTEST && both.may_change(name))
+            else {
+                continue;
+            };
             let taken = |list: &[&SymbolDefinition]| -> Option<Vec<Parameters>> {
                 list.iter().map(|one| one.parameters.clone().filter(|_| !one.conditional && !one.nested)).collect()
             };
@@ -305,7 +309,7 @@ impl DefinitionChanges {
     fn find_grown(&mut self, both: &FileVersions<'_>, new: &Symbols) {
         let touched = ChangedLineIndex::of(both.file, DiffSide::New);
         for (at, definition) in new.definitions.iter().enumerate() {
-            if definition.kind != DefinitionKind::Interface || definition.nested {
+            if definition.kind != DefinitionKind::Interface || definition.nested || !both.may_change(&definition.name) {
                 continue;
             }
             let mut olds = both.old.definitions.iter().enumerate();
@@ -342,8 +346,8 @@ pub(in crate::rules) enum FileOutlines {
     Unchanged,
     /// Not known: a side of it could not be parsed.
     Unparsed,
-    /// Definitions of the base, and of the head unless it was deleted.
-    Changed { old: Arc<Symbols>, new: Option<Arc<Symbols>> },
+    /// Definitions of the base, and of the head unless it was deleted, in the code that has one of the `names` that may have changed.
+    Changed { old: Arc<Symbols>, new: Option<Arc<Symbols>>, names: WordSet },
 }
 
 /// Returns the definitions on both sides of a file of the code that has the names of what changed. The rest of the file has nothing to do with
@@ -365,7 +369,7 @@ pub(super) fn changed_definitions(
     let Some(before) = text_of(DiffSide::Old)? else { return Ok(FileOutlines::Unchanged) };
     let after = if file.status == FileStatus::Deleted { None } else { text_of(DiffSide::New)? };
     let read = |side: DiffSide, text: &FileText, words: Option<&WordSet>, depth: SymbolDepth| {
-        // Once it is known which names may have changed, the affected code without them has nothing to do with it.
+        // Once it is known which names may have changed, code without them has nothing to do with it.
         let focus = words.is_none().then(|| ScanFocus::of(file, side));
         let query = ExcerptQuery { focus: focus.as_ref(), words, ..ExcerptQuery::default() };
         read_symbols(sides, file.path_at(side), text, query, depth)
@@ -382,18 +386,18 @@ pub(super) fn changed_definitions(
     let Some((old, new)) = (if parts.is_some() { parts } else { both(None)? }) else {
         return Ok(FileOutlines::Unparsed);
     };
-    let rough = FileVersions { at, file, family, old: &old, new: new.as_ref() }.compare(true);
+    let rough = FileVersions { at, file, family, old: &old, new: new.as_ref(), names: None }.compare(true);
     if rough.gone.is_empty() && rough.altered.is_empty() && rough.grown.is_empty() {
         return Ok(FileOutlines::Unchanged);
     }
     let words = rough.words();
     let Some((old, mut new)) = both(Some(&words))? else { return Ok(FileOutlines::Unparsed) };
     if let (Some(text), Some(_)) = (&after, &new)
-        && (FileVersions { at, file, family, old: &old, new: new.as_ref() }).needs_bodies(text)
+        && (FileVersions { at, file, family, old: &old, new: new.as_ref(), names: Some(&words) }).needs_bodies(text)
     {
         new = read(DiffSide::New, text, Some(&words), SymbolDepth::All).or(new);
     }
-    Ok(FileOutlines::Changed { old, new })
+    Ok(FileOutlines::Changed { old, new, names: words })
 }
 
 /// Returns what the affected code defines on each side, without what is equal on both: code that was only moved, and what functions do. The
@@ -462,9 +466,16 @@ pub(super) struct FileVersions<'a> {
     pub(super) family: LanguageFamily,
     pub(super) old: &'a Symbols,
     pub(super) new: Option<&'a Arc<Symbols>>,
+    /// The names that may have changed, if they are known: of other names, not all code that has them was read.
+    pub(super) names: Option<&'a WordSet>,
 }
 
 impl FileVersions<'_> {
+    /// Checks whether a name may have changed.
+    fn may_change(&self, name: &str) -> bool {
+        self.names.is_none_or(|names| names.contains(name))
+    }
+
     /// Checks whether the bodies of functions on the new side, whose text this is, must be parsed to find the changes.
     pub(super) fn needs_bodies(&self, text: &FileText) -> bool {
         let rough = self.compare(false);
@@ -545,7 +556,38 @@ fn functions(symbols: &Symbols) -> BTreeMap<(Option<&str>, &str), Vec<&SymbolDef
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::changed_lines::ChangedLines;
     use super::super::super::synthetic_change::SyntheticChange;
+    use super::*;
+    use crate::syntax::TreeCache;
+    use crate::sys::cancel::Cancel;
+
+    /// The names that change between two texts of `a.rs`, by what became of them: removed, other parameters.
+    fn changed(was: &str, now: &str) -> [Vec<String>; 2] {
+        let (change, old, new) = SyntheticChange::default().was("a.rs", was).now("a.rs", now).build();
+        let (lines, trees, cancel) = (ChangedLines::default(), TreeCache::default(), Cancel::never());
+        let (change, only, old, new) = (&change, None, &old, &new);
+        let sides = BothSides { change, only, old, new, lines: &lines, trees: &trees, cancel: &cancel };
+        let changes = DefinitionChanges::of(&ImpactContext::new(sides), &[None]).unwrap();
+        let gone = changes.gone.iter().map(|gone| gone.home.name.clone()).collect();
+        [gone, changes.altered.iter().map(|altered| altered.home.name.clone()).collect()]
+    }
+
+    #[test]
+    fn a_name_is_gone_only_if_all_code_with_it_was_read() {
+        let part = "    pub fn part(&self) -> u8 {\n        0\n    }\n".repeat(60);
+        let shelf = |build: &str| {
+            let build = format!("    pub fn build(&self, a: u8) -> u8 {{\n{build}    }}\n");
+            format!("pub struct Shelf;\n\nimpl Shelf {{\n{part}{build}}}\n")
+        };
+        let helper = "\npub fn helper(a: u8) -> u8 {\n    a\n}\n";
+        let (was, now) = (shelf("        helper(a)\n"), shelf("        a\n"));
+        assert_eq!(changed(&(was.clone() + helper), &now), [vec!["helper".to_owned()], Vec::new()]);
+        let now = now.replace("a: u8", "b: u8");
+        assert_eq!(changed(&(was.clone() + helper), &now), [vec!["helper".to_owned()], Vec::new()]);
+        let now = now.replace("b: u8", "a: u8, b: u8");
+        assert_eq!(changed(&(was + helper), &now), [vec!["helper".to_owned()], vec!["build".to_owned()]]);
+    }
 
     #[test]
     fn a_constructor_of_which_another_is_left_has_changed() {

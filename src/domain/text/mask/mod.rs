@@ -53,8 +53,8 @@ const WORDS_A_PASS: usize = 64;
 /// Number of a word's first bytes that the vector instructions compare. Words that are shorter have a pass of their own: there they do not make the others
 /// stop at three bytes, which costs half of the speed.
 const COMPARED: usize = 4;
-/// Length of a short text, in bytes.
-const SHORT_TEXT: usize = 256;
+/// Maximum length of a short text, in bytes.
+const LONGEST_SHORT: usize = 256;
 
 /// Some of the words that secrets begin at, and who is asked about each.
 struct DetectorWords {
@@ -140,7 +140,7 @@ impl DetectorWords {
 /// A key block is one hit a line.
 pub fn secrets_in(text: &str) -> Vec<SecretHit> {
     let mut found = SecretHits::default();
-    let words = if text.len() <= SHORT_TEXT { SHORT_TEXT_WORDS.as_ref() } else { None };
+    let words = if text.len() <= LONGEST_SHORT { SHORT_TEXT_WORDS.as_ref() } else { None };
     if words.is_none_or(|words| words.is_match(text)) {
         WORDS.iter().for_each(|words| words.find(text, &mut found));
     }

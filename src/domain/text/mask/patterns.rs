@@ -39,6 +39,8 @@ pub(super) type Lazy = &'static LazyLock<Option<Regex>>;
 
 /// The kind that is a secret by its name, with a `=` or a `:` between the two.
 pub(super) const ASSIGNED: &str = "assigned-secret";
+/// Maximum length of such a name, with the blanks and quotes after it, in bytes.
+const LONGEST_NAME: usize = 256;
 
 /// No secret that is looked for is longer, with the name before it.
 pub(super) const REACH: usize = 4096;
@@ -72,7 +74,8 @@ impl Detector for SecretPattern {
             SecretLocation::Regex { at_word, inside_words, is_secret } => {
                 let reach = &text[at..text.floor_char_boundary(at + REACH)];
                 // Without a sign between a name and its value, as in most paths, no pattern is compiled.
-                if self.kind == ASSIGNED && !reach.bytes().any(|byte| matches!(byte, b'=' | b':')) {
+                let name = &reach.as_bytes()[..reach.len().min(LONGEST_NAME)];
+                if self.kind == ASSIGNED && memchr::memchr2(b'=', b':', name).is_none() {
                     return;
                 }
                 let Some(groups) = at_word.as_ref().and_then(|pattern| pattern.captures(reach)) else { return };
