@@ -151,7 +151,12 @@ fn excerpt_of(look: &ScanTarget<'_>, grammar: Grammar) -> Option<Excerpt> {
     look.trees.excerpt(
         grammar,
         text,
-        ExcerptQuery { focus: Some(affected), words: Some(&names), ..ExcerptQuery::default() },
+        ExcerptQuery {
+            focus: Some(affected),
+            words: Some(&names),
+            is_local: grammar.has_local_rules(),
+            ..ExcerptQuery::default()
+        },
     )
 }
 

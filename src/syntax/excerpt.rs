@@ -1,8 +1,8 @@
 //! The part of a text that a change affects. Main type: [`Excerpt`].
 //!
 //! Most of a large change's texts is code that it does not touch, and parsing is what a review without a model costs. So a parser is given
-//! only the blocks with an affected line or a searched word, the imports, the statements of one line, and the first and the last block, each
-//! at its place in the text. The blocks in a type or a module of some size are selected one by one, and of an outline's functions only the
+//! only the blocks with an affected line or a searched word, the imports, the statements of one line (both only where names matter), and the
+//! first and the last block, each at its place in the text. The blocks in a type or a module of some size are selected one by one, and of an outline's functions only the
 //! heads. Where both sides are compared, the blocks that are equal on both are left out. An excerpt with a syntax error is not used: what is
 //! parsed then is the text.
 //!
@@ -93,6 +93,8 @@ pub struct ExcerptQuery<'a> {
     pub is_all: bool,
     /// Set to examine what functions are, and not what they do.
     pub is_outline: bool,
+    /// Set to leave out what gives names to the rest of the text.
+    pub is_local: bool,
 }
 
 impl Excerpt {
@@ -138,8 +140,7 @@ impl Excerpt {
     /// Returns the names of what the affected blocks of `text` define. Other code that has them may mean something else now.
     pub(super) fn affected_names(divided: &DividedText, text: &str, focus: &ScanFocus) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
-        // Rules for these look at one function at a time.
-        if !matches!(divided.grammar, Grammar::Go | Grammar::Rust) {
+        if !divided.grammar.has_local_rules() {
             add_names(divided, text, &divided.blocks, focus, 0, &mut names);
         }
         names
@@ -307,7 +308,7 @@ impl<'a> BlockSelection<'a> {
     fn wants(&self, block: &Block) -> bool {
         let has_one = |words: &WordSet| words.stand_in(self.text_of(&block.lines));
         self.query.is_all
-            || block.is_needed
+            || block.is_needed && !self.query.is_local
             || self.is_touched(&block.lines)
             || self.query.words.is_some_and(has_one)
             || self.query.types.is_some_and(has_one)
@@ -481,6 +482,19 @@ mod tests {
     fn outline(grammar: Grammar, text: &str, line: u32) -> Excerpt {
         let focus = focus(&[line]);
         of(grammar, text, ExcerptQuery { focus: Some(&focus), is_outline: true, ..ExcerptQuery::default() }).unwrap()
+    }
+
+    #[test]
+    fn imports_are_left_out_where_rules_look_at_one_function_at_a_time() {
+        let functions: String = ["a", "b", "c", "d"].map(|name| format!("fn {name}() {{\n    x();\n}}\n\n")).concat();
+        let (text, focus) = (format!("#![a]\n\nuse b::c;\n\nconst D: u8 = 1;\n\n{functions}"), focus(&[12]));
+        let part = |is_local| {
+            let query = ExcerptQuery { focus: Some(&focus), is_local, ..ExcerptQuery::default() };
+            of(Grammar::Rust, &text, query).unwrap().join(&text)
+        };
+        let (around, last) = ("fn b() {\n    x();\n}\n\n", "fn d() {\n    x();\n}\n\n");
+        assert_eq!(part(false), format!("#![a]\n\nuse b::c;\n\nconst D: u8 = 1;\n\n{around}{last}"));
+        assert_eq!(part(true), format!("#![a]\n\n{around}{last}"));
     }
 
     #[test]

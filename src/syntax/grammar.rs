@@ -68,6 +68,11 @@ impl Grammar {
         matches!(self, Self::JavaScript | Self::TypeScript | Self::Tsx)
     }
 
+    /// Checks whether rules for it look at one function or type at a time, whatever its names mean elsewhere.
+    pub const fn has_local_rules(self) -> bool {
+        matches!(self, Self::Go | Self::Rust)
+    }
+
     /// Returns the grammar of a text in a language: a header whose name says C may be C++.
     pub fn of_text(language: &str, text: &str) -> Option<Self> {
         let grammar = Self::of(language)?;
