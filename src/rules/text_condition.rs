@@ -4,12 +4,12 @@
 
 use memchr::memmem;
 
-/// Number of bytes before and after an operator in which its operands are compared.
+/// Number of bytes before an operator in which its operands are compared; after it, twice as many, as blanks may differ.
 const OPERANDS: usize = 512;
 /// Number of bytes that are compared in a text; where that is not enough it may have anything.
 const MOST_COMPARED: usize = 1 << 20;
 
-/// The strings that a text must have.
+/// The strings and operators that a text must have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TextCondition {
     /// Strings of which one must be in it; empty if none are known.
@@ -45,7 +45,7 @@ fn is_between_equal(text: &[u8], operator: &[u8], left: &mut usize) -> bool {
     memmem::find_iter(text, operator).any(|at| {
         let (before, after) = (&text[..at], &text[at + operator.len()..]);
         let begin = before.len().saturating_sub(OPERANDS);
-        let after = &after[..after.len().min(OPERANDS)];
+        let after = &after[..after.len().min(2 * OPERANDS)];
         let before = &before[begin..];
         may_be_apart(before, begin > 0, after) || may_be_equal(before, after, left)
     })
@@ -140,7 +140,7 @@ mod tests {
             ("if first /* why */ == first {", true),
             ("if first == // why\n    first {", true),
             (&format!("if first // {}\n    == first {{", "why ".repeat(OPERANDS)), true),
-            (&format!("if first =={}first {{", " ".repeat(OPERANDS)), true),
+            (&format!("if first =={}first {{", " ".repeat(2 * OPERANDS)), true),
             (&format!("let a = {long} && {long};"), true),
             ("if a == a.b ? c : d", false),
             ("if a.b==a.b?c:d", true),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_text_that_takes_too_long_may_have_anything() {
-        let text = format!("{}=={}x;\n", "(".repeat(400), "(".repeat(509));
+        let text = format!("{}=={}x;\n", "(".repeat(400), "(".repeat(1_021));
         assert!(!may_match(&format!("{{{text}")) && may_match(&format!("{{{text}").repeat(100)));
     }
 }

@@ -69,6 +69,8 @@ pub(super) struct Block {
     pub(super) begins: usize,
     /// `true` if the rest of the text depends on a statement of it, or it is one line.
     pub(super) is_needed: bool,
+    /// `true` if it is an import, or an attribute on its own.
+    pub(super) is_import: bool,
     /// `true` if it belongs to the block after it: a decorator, a comment, the type that a function returns.
     leads: bool,
     /// `true` if it has comments only.
@@ -170,7 +172,9 @@ impl<'t> Divider<'t> {
             let inner = line.get(margin..).filter(|_| is_nested && self.margin(at) == margin).unwrap_or_default();
             let is_directive = is_nested && is_c(self.grammar) && line.trim_start().starts_with('#');
             let begins = is_directive || begins_block(inner) || self.begins_call(inner, at);
-            let is_needed = begins && is_import(self.grammar, inner) || self.gives_names(at, is_nested, depth);
+            let is_import = begins && is_import(self.grammar, inner);
+            let is_invocation = begins && is_macro(self.grammar, inner);
+            let is_needed = is_import || is_invocation || self.gives_names(at, is_nested, depth);
             let goes_on = is_nested && continues(line.trim_start());
             // Comments may stand between the branches of a statement.
             while goes_on && found.len() > 1 && found.last().is_some_and(|last| last.is_comment) {
@@ -188,6 +192,7 @@ impl<'t> Divider<'t> {
                     last.begins = if begins { at } else { last.begins };
                     last.is_comment &= !has_code;
                     last.is_needed |= is_needed;
+                    last.is_import |= is_import;
                     last.lines.end = at + 1;
                 }
                 None => found.push(Block {
@@ -195,6 +200,7 @@ impl<'t> Divider<'t> {
                     begins: at,
                     leads: begins && leads(self.grammar, inner),
                     is_needed,
+                    is_import: is_import || begins && inner.starts_with('#'),
                     is_comment: begins && !has_code,
                     content: BlockContent::Code,
                 }),
@@ -461,14 +467,18 @@ fn begins_block(line: &str) -> bool {
 
 /// Checks whether what a line begins gives names to the rest of the text, or out of it.
 fn is_import(grammar: Grammar, line: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "_:".contains(c);
     let is_use = || {
         let public = line.strip_prefix("pub").map_or(line, str::trim_start);
         let inside = public.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(public, |(_, rest)| rest);
         ["use ", "extern "].iter().any(|word| inside.trim_start().starts_with(word))
     };
-    IMPORTS.iter().any(|word| line.starts_with(word))
-        || grammar == Grammar::Rust && (is_use() || line.trim_start_matches(is_part).starts_with('!'))
+    IMPORTS.iter().any(|word| line.starts_with(word)) || grammar == Grammar::Rust && is_use()
+}
+
+/// Checks whether a line begins a macro of Rust, which may define anything.
+fn is_macro(grammar: Grammar, line: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "_:".contains(c);
+    grammar == Grammar::Rust && line.trim_start_matches(is_part).starts_with('!')
 }
 
 /// Checks whether the block that a line begins belongs to the next one.

@@ -1,10 +1,10 @@
 //! The part of a text that a change affects. Main type: [`Excerpt`].
 //!
 //! Most of a large change's texts is code that it does not touch, and parsing is what a review without a model costs. So a parser is given
-//! only the blocks with an affected line or a searched word, the imports, the statements of one line (both only where names matter), and the
-//! first and the last block, each at its place in the text. The blocks in a type or a module of some size are selected one by one, and of an outline's functions only the
-//! heads. Where both sides are compared, the blocks that are equal on both are left out. An excerpt with a syntax error is not used: what is
-//! parsed then is the text.
+//! only the blocks with an affected line or a searched word, the imports, the statements of one line where names matter, and the first and the
+//! last block, each at its place in the text. The blocks in a type or a module of some size are selected one by one, and of an outline's
+//! functions only the heads. Where both sides are compared, the blocks that are equal on both are left out. An excerpt with a syntax error is
+//! not used: what is parsed then is the text.
 //!
 //! Where a block begins and ends belongs in `blocks`.
 
@@ -93,7 +93,7 @@ pub struct ExcerptQuery<'a> {
     pub is_all: bool,
     /// Set to examine what functions are, and not what they do.
     pub is_outline: bool,
-    /// Set to leave out what gives names to the rest of the text.
+    /// Set to leave out macros and items of one line, which give names to the rest of the text.
     pub is_local: bool,
 }
 
@@ -308,7 +308,7 @@ impl<'a> BlockSelection<'a> {
     fn wants(&self, block: &Block) -> bool {
         let has_one = |words: &WordSet| words.stand_in(self.text_of(&block.lines));
         self.query.is_all
-            || block.is_needed && !self.query.is_local
+            || block.is_needed && (!self.query.is_local || block.is_import)
             || self.is_touched(&block.lines)
             || self.query.words.is_some_and(has_one)
             || self.query.types.is_some_and(has_one)
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_are_left_out_where_rules_look_at_one_function_at_a_time() {
+    fn items_of_one_line_are_left_out_where_rules_look_at_one_function_at_a_time() {
         let functions: String = ["a", "b", "c", "d"].map(|name| format!("fn {name}() {{\n    x();\n}}\n\n")).concat();
         let (text, focus) = (format!("#![a]\n\nuse b::c;\n\nconst D: u8 = 1;\n\n{functions}"), focus(&[12]));
         let part = |is_local| {
@@ -494,7 +494,7 @@ mod tests {
         };
         let (around, last) = ("fn b() {\n    x();\n}\n\n", "fn d() {\n    x();\n}\n\n");
         assert_eq!(part(false), format!("#![a]\n\nuse b::c;\n\nconst D: u8 = 1;\n\n{around}{last}"));
-        assert_eq!(part(true), format!("#![a]\n\n{around}{last}"));
+        assert_eq!(part(true), format!("#![a]\n\nuse b::c;\n\n{around}{last}"));
     }
 
     #[test]

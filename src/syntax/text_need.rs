@@ -49,11 +49,16 @@ const INNER_KINDS: &[&str] = &[
 const OUTER_KINDS: &[&str] = &[
     "block_comment",
     "comment",
+    "const_declaration",
+    "const_item",
     "function_declaration",
     "function_definition",
     "function_item",
     "line_comment",
     "method_declaration",
+    "static_item",
+    "type_item",
+    "var_declaration",
 ];
 
 /// The kinds of nodes whose children an excerpt has all or none of, but in Python.

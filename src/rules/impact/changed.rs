@@ -324,6 +324,7 @@ impl DefinitionChanges {
                 both.old.members(old).filter(counts).map(|member| member.name.clone()).collect();
             let fresh = new.members(at).filter(counts);
             let fresh = fresh.filter(|member| !had.contains(&member.name) && !member.body && !member.conditional);
+            let fresh = fresh.filter(|member| both.may_change(&member.name));
             let placed = fresh.filter_map(|member| Some((member.name.clone(), lines(member)?)));
             let placed: Vec<_> =
                 placed.filter(|(_, lines)| touched.first_in(*lines).is_some_and(|(_, stands)| stands)).collect();

@@ -54,7 +54,7 @@ static SPELLED: LazyLock<Option<EncodedWords>> = LazyLock::new(|| {
 
 /// Finds the runs of base64 in a text and the secrets in them. Takes time in proportion to the length of the text.
 pub(super) fn find(text: &str, hits: &mut Vec<SecretHit>) {
-    // A hash or a path of small letters is no base64 of a text. That of a key without small letters may have none itself.
+    // A hash or a path of small letters is no base64 of a text. That of a text without small letters may have no small ones.
     if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
         each_run(text, LEAST, |run| run.find(hits));
     }
@@ -172,7 +172,7 @@ impl EncodedBlock {
     }
 
     fn find(&self, hits: &mut Vec<SecretHit>) {
-        // The same holds for one run of it.
+        // Nor is a run without large letters base64 of a text.
         if !self.letters.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return;
         }

@@ -99,7 +99,7 @@ static WORDS: LazyLock<Vec<DetectorWords>> = LazyLock::new(|| {
     short.chunks(WORDS_A_PASS).chain(long.chunks(WORDS_A_PASS)).map(DetectorWords::of).collect()
 });
 
-/// The words, for a short text: the vector instructions need longer to begin than such a text is read.
+/// The words, for a short text: several passes with vector instructions take longer to start than one takes for all of it.
 static SHORT_TEXT_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let words = DETECTORS.iter().flat_map(|detector| detector.words());
     AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).prefilter(false).build(words).ok()
