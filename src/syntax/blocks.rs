@@ -67,15 +67,23 @@ pub(super) struct Block {
     pub(super) lines: Span<usize>,
     /// Its last line that begins at the margin.
     pub(super) begins: usize,
-    /// `true` if the rest of the text depends on a statement of it, or it is one line.
-    pub(super) is_needed: bool,
-    /// `true` if it is an import, or an attribute on its own.
-    pub(super) is_import: bool,
+    pub(super) use_by_others: BlockUse,
     /// `true` if it belongs to the block after it: a decorator, a comment, the type that a function returns.
     leads: bool,
     /// `true` if it has comments only.
     is_comment: bool,
     pub(super) content: BlockContent,
+}
+
+/// The use of a block for the rest of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum BlockUse {
+    /// None that is known.
+    None,
+    /// The rest may depend on what it defines: it has a macro or other names of a module, or is one line.
+    Names,
+    /// It is an import, or an attribute on its own.
+    Import,
 }
 
 /// The parts of a block.
@@ -164,7 +172,7 @@ impl<'t> Divider<'t> {
             let is_nested = self.lines.get(at).is_some_and(|line| line.depth == depth && !line.goes_on);
             // Most lines are inside of something, and only make its block longer.
             if !is_nested && let Some(last) = found.last_mut().filter(|last| !last.leads) {
-                last.is_needed |= self.gives_names(at, false, depth);
+                last.use_by_others = last.use_by_others.max(self.names_given(at, false, depth));
                 last.lines.end = at + 1;
                 continue;
             }
@@ -172,9 +180,11 @@ impl<'t> Divider<'t> {
             let inner = line.get(margin..).filter(|_| is_nested && self.margin(at) == margin).unwrap_or_default();
             let is_directive = is_nested && is_c(self.grammar) && line.trim_start().starts_with('#');
             let begins = is_directive || begins_block(inner) || self.begins_call(inner, at);
-            let is_import = begins && is_import(self.grammar, inner);
-            let is_invocation = begins && is_macro(self.grammar, inner);
-            let is_needed = is_import || is_invocation || self.gives_names(at, is_nested, depth);
+            let use_by_others = match begins {
+                true if is_import(self.grammar, inner) => BlockUse::Import,
+                true if is_macro(self.grammar, inner) => BlockUse::Names,
+                _ => self.names_given(at, is_nested, depth),
+            };
             let goes_on = is_nested && continues(line.trim_start());
             // Comments may stand between the branches of a statement.
             while goes_on && found.len() > 1 && found.last().is_some_and(|last| last.is_comment) {
@@ -191,16 +201,14 @@ impl<'t> Divider<'t> {
                     };
                     last.begins = if begins { at } else { last.begins };
                     last.is_comment &= !has_code;
-                    last.is_needed |= is_needed;
-                    last.is_import |= is_import;
+                    last.use_by_others = last.use_by_others.max(use_by_others);
                     last.lines.end = at + 1;
                 }
                 None => found.push(Block {
                     lines: at..at + 1,
                     begins: at,
                     leads: begins && leads(self.grammar, inner),
-                    is_needed,
-                    is_import: is_import || begins && inner.starts_with('#'),
+                    use_by_others,
                     is_comment: begins && !has_code,
                     content: BlockContent::Code,
                 }),
@@ -208,7 +216,11 @@ impl<'t> Divider<'t> {
         }
         for block in &mut found {
             let is_single = || !self.text_of(&(block.begins..block.lines.end)).trim_end().contains('\n');
-            block.is_needed |= is_single() || self.has_macros(block);
+            if is_single() || self.has_macros(block) {
+                let is_attribute = self.text_of(&block.lines).trim_start().starts_with('#') && is_single();
+                let own = if is_attribute { BlockUse::Import } else { BlockUse::Names };
+                block.use_by_others = block.use_by_others.max(own);
+            }
             block.content = self.content(block, depth, level);
         }
         found
@@ -221,11 +233,12 @@ impl<'t> Divider<'t> {
         self.grammar.is_script() && begins_called_function(line) && before().is_some_and(is_end)
     }
 
-    /// Checks whether a line gives names to the rest of the text; `is_nested`: it is at the depth of its block.
-    fn gives_names(&self, at: usize, is_nested: bool, depth: u32) -> bool {
+    /// Returns whether a line gives names to the rest of the text; `is_nested`: it is at the depth of its block.
+    fn names_given(&self, at: usize, is_nested: bool, depth: u32) -> BlockUse {
         let is_closing = || self.line(at).trim_start().starts_with([')', ']', '}']);
         let is_outer = || is_nested || self.lines.get(at).is_some_and(|line| line.depth == depth + 1) && is_closing();
-        self.naming.binary_search(&at).is_ok() && (!self.grammar.is_script() || is_outer())
+        let gives = self.naming.binary_search(&at).is_ok() && (!self.grammar.is_script() || is_outer());
+        if gives { BlockUse::Names } else { BlockUse::None }
     }
 
     /// Checks whether a block that is no function has a macro, which may define anything.

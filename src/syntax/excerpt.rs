@@ -16,7 +16,7 @@ use aho_corasick::{AhoCorasick, Match, MatchKind};
 use foldhash::quality::RandomState;
 use tree_sitter::{Point, Range};
 
-use super::blocks::{Block, BlockContent, DividedText, STATEMENTS};
+use super::blocks::{Block, BlockContent, BlockUse, DividedText, STATEMENTS};
 use super::focus::ScanFocus;
 use super::grammar::Grammar;
 use super::matches::{ExcerptGap, ExcerptParts};
@@ -307,8 +307,9 @@ impl<'a> BlockSelection<'a> {
 
     fn wants(&self, block: &Block) -> bool {
         let has_one = |words: &WordSet| words.stand_in(self.text_of(&block.lines));
+        let least = if self.query.is_local { BlockUse::Import } else { BlockUse::Names };
         self.query.is_all
-            || block.is_needed && (!self.query.is_local || block.is_import)
+            || block.use_by_others >= least
             || self.is_touched(&block.lines)
             || self.query.words.is_some_and(has_one)
             || self.query.types.is_some_and(has_one)
