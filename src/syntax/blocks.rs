@@ -172,7 +172,7 @@ impl<'t> Divider<'t> {
             let is_nested = self.lines.get(at).is_some_and(|line| line.depth == depth && !line.goes_on);
             // Most lines are inside of something, and only make its block longer.
             if !is_nested && let Some(last) = found.last_mut().filter(|last| !last.leads) {
-                last.use_by_others = last.use_by_others.max(self.names_given(at, false, depth));
+                last.use_by_others = last.use_by_others.max(self.line_use(at, false, depth));
                 last.lines.end = at + 1;
                 continue;
             }
@@ -180,10 +180,12 @@ impl<'t> Divider<'t> {
             let inner = line.get(margin..).filter(|_| is_nested && self.margin(at) == margin).unwrap_or_default();
             let is_directive = is_nested && is_c(self.grammar) && line.trim_start().starts_with('#');
             let begins = is_directive || begins_block(inner) || self.begins_call(inner, at);
-            let use_by_others = match begins {
-                true if is_import(self.grammar, inner) => BlockUse::Import,
-                true if is_macro(self.grammar, inner) => BlockUse::Names,
-                _ => self.names_given(at, is_nested, depth),
+            let use_by_others = if begins && is_import(self.grammar, inner) {
+                BlockUse::Import
+            } else if begins && is_macro(self.grammar, inner) {
+                BlockUse::Names
+            } else {
+                self.line_use(at, is_nested, depth)
             };
             let goes_on = is_nested && continues(line.trim_start());
             // Comments may stand between the branches of a statement.
@@ -215,12 +217,15 @@ impl<'t> Divider<'t> {
             }
         }
         for block in &mut found {
-            let is_single = || !self.text_of(&(block.begins..block.lines.end)).trim_end().contains('\n');
-            if is_single() || self.has_macros(block) {
-                let is_attribute = self.text_of(&block.lines).trim_start().starts_with('#') && is_single();
-                let own = if is_attribute { BlockUse::Import } else { BlockUse::Names };
-                block.use_by_others = block.use_by_others.max(own);
-            }
+            let is_single = !self.text_of(&(block.begins..block.lines.end)).trim_end().contains('\n');
+            let own = if is_single && self.text_of(&block.lines).trim_start().starts_with('#') {
+                BlockUse::Import
+            } else if is_single || self.has_macros(block) {
+                BlockUse::Names
+            } else {
+                BlockUse::None
+            };
+            block.use_by_others = block.use_by_others.max(own);
             block.content = self.content(block, depth, level);
         }
         found
@@ -233,8 +238,8 @@ impl<'t> Divider<'t> {
         self.grammar.is_script() && begins_called_function(line) && before().is_some_and(is_end)
     }
 
-    /// Returns whether a line gives names to the rest of the text; `is_nested`: it is at the depth of its block.
-    fn names_given(&self, at: usize, is_nested: bool, depth: u32) -> BlockUse {
+    /// Returns the use of a line inside of a block for the rest of the text; `is_nested`: it is at the depth of its block.
+    fn line_use(&self, at: usize, is_nested: bool, depth: u32) -> BlockUse {
         let is_closing = || self.line(at).trim_start().starts_with([')', ']', '}']);
         let is_outer = || is_nested || self.lines.get(at).is_some_and(|line| line.depth == depth + 1) && is_closing();
         let gives = self.naming.binary_search(&at).is_ok() && (!self.grammar.is_script() || is_outer());

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_ascii_are_told_from_others_wherever_they_stand() {
+    fn groups_of_ascii_are_recognized_wherever_they_stand() {
         let letters = STANDARD_NO_PAD.encode((0..=u8::MAX).collect::<Vec<_>>());
         for (group, at) in
             letters.as_bytes().as_chunks::<4>().0.iter().flat_map(|group| (0..3).map(move |at| (group, at)))
