@@ -1,6 +1,6 @@
 //! Secrets by their position: blocks of keys, passwords in URLs, values of names that say so. The table is [`PLACED`].
 
-use super::patterns::{ASSIGNED, SecretLocation, SecretPattern, group, pattern, secret};
+use super::patterns::{ASSIGNED, SecretLocation, SecretPattern, URL_PASSWORD, group, pattern, secret};
 use super::values::{
     entropy, is_assigned_secret, is_bare_secret, is_basic_password, is_parameter_secret, is_placeholder_key,
     is_url_password,
@@ -34,7 +34,7 @@ pub(super) static PLACED: &[SecretPattern] = &[
         }
     ),
     pattern!(
-        "url-password",
+        URL_PASSWORD,
         &["://"],
         r#"://([^\s:@/"'`<>{}$()]{0,64}):(?P<secret>[^\s@/"'`<>{}$()\[\]]{3,128})@(?P<host>[A-Za-z0-9.\[-]+)"#,
         true,
@@ -76,7 +76,7 @@ pub(super) static PLACED: &[SecretPattern] = &[
         }
     ),
     pattern!(
-        "url-password",
+        URL_PASSWORD,
         &["%3A%2F%2F", "%3a%2f%2f"],
         r"(?i:%3a%2f%2f)([A-Za-z0-9._~-]{0,64})(?i:%3a)(?P<secret>[A-Za-z0-9._~!*%-]{3,128}?)%40(?P<host>[A-Za-z0-9.-]+)",
         true,

@@ -8,35 +8,96 @@ use std::sync::{LazyLock, OnceLock};
 
 use nosecrets_rules::{Rule, load_builtin_rules};
 use regex::Regex;
-use regex_syntax::hir::literal::Extractor;
 
 use super::SecretHit;
-use super::context::PLACED;
 use super::detector::Detector;
 use super::edges::masked_range;
 use super::patterns::REACH;
-use super::providers::PROVIDERS;
 use super::values::{entropy, is_placeholder_key};
 
-/// A shorter text at the beginning tells too little.
-const TELLING: usize = 4;
-/// Maximum number of prefixes of a rule.
-const MOST_WORDS: usize = 8;
-
-/// A rule of the kept set.
+/// A rule of the kept set. It is read and compiled when one of its words turns up: reading the set takes longer than a search of ten thousand paths.
 pub(super) struct ExternalSecretRule {
-    rule: Rule,
-    words: Vec<String>,
-    /// Its pattern where the word stands, and what it lets pass; compiled when a word turns up.
-    compiled: OnceLock<Option<(Regex, Vec<Regex>)>>,
+    id: &'static str,
+    /// The texts with which its matches begin.
+    words: &'static [&'static str],
+    compiled: OnceLock<Option<CompiledSecretRule>>,
 }
 
-/// The rules that are taken. A set that cannot be read is empty; a test says so before anybody else can.
-pub(super) static KEPT: LazyLock<Vec<ExternalSecretRule>> =
-    LazyLock::new(|| load_builtin_rules().unwrap_or_default().into_iter().filter_map(ExternalSecretRule::of).collect());
+/// The pattern of a rule where its word stands.
+struct CompiledSecretRule {
+    regex: Regex,
+    /// Number of its group that is the secret.
+    capture: usize,
+    /// Values that are none.
+    allowed: Vec<Regex>,
+}
+
+/// The rules that are taken; a test compares them with the set.
+pub(super) static KEPT: [ExternalSecretRule; 6] = [
+    ExternalSecretRule::new("digitalocean-token", &["dop_v1_"]),
+    ExternalSecretRule::new("cloudflare-origin-ca-key", &["v1.0-"]),
+    ExternalSecretRule::new("flyio-access-token", &["fo1_", "fm1a_", "fm1r_", "fm2_"]),
+    ExternalSecretRule::new("heroku-api-key-v2", &["HRKU-AA"]),
+    ExternalSecretRule::new(
+        "discord-webhook",
+        &["https://discordapp.com/api/webhooks/", "https://discord.com/api/webhooks/"],
+    ),
+    ExternalSecretRule::new("mailgun-api-key", &["key-"]),
+];
+
+/// The set. One that cannot be read is empty; a test says so before anybody else can.
+static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| load_builtin_rules().unwrap_or_default());
 
 impl ExternalSecretRule {
-    fn of(rule: Rule) -> Option<Self> {
+    const fn new(id: &'static str, words: &'static [&'static str]) -> Self {
+        Self { id, words, compiled: OnceLock::new() }
+    }
+
+    fn compile(&self) -> Option<CompiledSecretRule> {
+        let rule = RULES.iter().find(|rule| rule.id == self.id)?;
+        let regex = Regex::new(&format!(r"\A(?:{})", rule.pattern)).ok()?;
+        let allowed = rule.allow.iter().flat_map(|allow| &allow.patterns);
+        let allowed = allowed.filter_map(|pattern| Regex::new(pattern).ok()).collect();
+        Some(CompiledSecretRule { regex, capture: rule.capture, allowed })
+    }
+}
+
+impl Detector for ExternalSecretRule {
+    fn words(&self) -> Vec<&str> {
+        self.words.to_vec()
+    }
+
+    fn find(&'static self, text: &str, at: usize, hits: &mut Vec<SecretHit>) {
+        let Some(rule) = self.compiled.get_or_init(|| self.compile()) else { return };
+        let reach = &text[at..text.floor_char_boundary(at + REACH)];
+        let Some(secret) = rule.regex.captures(reach).and_then(|groups| groups.get(rule.capture)) else { return };
+        let value = secret.as_str();
+        let is_shown = is_placeholder_key(value) || rule.allowed.iter().any(|allowed| allowed.is_match(value));
+        if !value.contains('\n')
+            && entropy(value) >= 3.0
+            && !is_shown
+            && let Some(range) = masked_range(text, at, at + secret.start()..at + secret.end())
+        {
+            hits.push(SecretHit { kind: self.id, range });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use regex_syntax::hir::literal::Extractor;
+
+    use super::super::context::PLACED;
+    use super::super::providers::PROVIDERS;
+    use super::*;
+
+    /// A shorter text at the beginning tells too little.
+    const TELLING: usize = 4;
+    /// Maximum number of prefixes of a rule.
+    const MOST_WORDS: usize = 8;
+
+    /// Returns the words of a rule; `None` if it is not taken.
+    fn words(rule: &Rule) -> Option<Vec<String>> {
         let words = words_of(&rule.pattern)?;
         let formats = || PROVIDERS.iter().flat_map(|pattern| pattern.words);
         let blocks = PLACED.iter().filter(|pattern| pattern.kind == "private-key").flat_map(|pattern| pattern.words);
@@ -44,73 +105,39 @@ impl ExternalSecretRule {
         let is_known = |word: &String| ours.iter().any(|own| word.contains(own) || own.contains(word.as_str()));
         let is_named = !rule.id.is_empty()
             && rule.id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-        (is_named && !words.iter().any(is_known)).then(|| Self { rule, words, compiled: OnceLock::new() })
+        (is_named && !words.iter().any(is_known)).then_some(words)
     }
 
-    fn compile(&self) -> Option<(Regex, Vec<Regex>)> {
-        let regex = Regex::new(&format!(r"\A(?:{})", self.rule.pattern)).ok()?;
-        let allowed = self.rule.allow.iter().flat_map(|allow| &allow.patterns);
-        Some((regex, allowed.filter_map(|pattern| Regex::new(pattern).ok()).collect()))
-    }
-}
-
-impl Detector for ExternalSecretRule {
-    fn words(&self) -> Vec<&str> {
-        self.words.iter().map(String::as_str).collect()
-    }
-
-    fn find(&'static self, text: &str, at: usize, hits: &mut Vec<SecretHit>) {
-        let Some((regex, allowed)) = self.compiled.get_or_init(|| self.compile()) else { return };
-        let reach = &text[at..text.floor_char_boundary(at + REACH)];
-        let Some(secret) = regex.captures(reach).and_then(|groups| groups.get(self.rule.capture)) else { return };
-        let value = secret.as_str();
-        let is_shown = is_placeholder_key(value) || allowed.iter().any(|allowed| allowed.is_match(value));
-        if !value.contains('\n')
-            && entropy(value) >= 3.0
-            && !is_shown
-            && let Some(range) = masked_range(text, at, at + secret.start()..at + secret.end())
-        {
-            hits.push(SecretHit { kind: &self.rule.id, range });
+    /// The texts with which every match of a pattern begins; `None` where they are too many, too short, or differ in case.
+    fn words_of(pattern: &str) -> Option<Vec<String>> {
+        if pattern.contains("(?i") {
+            return None;
         }
+        let hir = regex_syntax::parse(pattern).ok()?;
+        let mut extractor = Extractor::new();
+        extractor.limit_class(5).limit_total(MOST_WORDS);
+        let prefixes = extractor.extract(&hir);
+        let words: Option<Vec<String>> = prefixes
+            .literals()?
+            .iter()
+            .map(|literal| {
+                std::str::from_utf8(literal.as_bytes()).ok().filter(|word| word.len() >= TELLING).map(str::to_owned)
+            })
+            .collect();
+        words.filter(|words| !words.is_empty() && words.len() <= MOST_WORDS)
     }
-}
-
-/// The texts with which every match of a pattern begins; `None` where they are too many, too short, or differ in case.
-fn words_of(pattern: &str) -> Option<Vec<String>> {
-    if pattern.contains("(?i") {
-        return None;
-    }
-    let hir = regex_syntax::parse(pattern).ok()?;
-    let mut extractor = Extractor::new();
-    extractor.limit_class(5).limit_total(MOST_WORDS);
-    let prefixes = extractor.extract(&hir);
-    let words: Option<Vec<String>> = prefixes
-        .literals()?
-        .iter()
-        .map(|literal| {
-            std::str::from_utf8(literal.as_bytes()).ok().filter(|word| word.len() >= TELLING).map(str::to_owned)
-        })
-        .collect();
-    words.filter(|words| !words.is_empty() && words.len() <= MOST_WORDS)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
-    fn the_set_is_read_and_precise_rules_are_taken_of_it() {
-        assert!(load_builtin_rules().unwrap().len() > KEPT.len());
-        let kinds: Vec<_> = KEPT.iter().map(|kept| kept.rule.id.as_str()).collect();
-        for kind in ["digitalocean-token", "discord-webhook", "flyio-access-token"] {
-            assert!(kinds.contains(&kind), "{kinds:?}");
-        }
-        for kept in KEPT.iter() {
-            assert!(
-                kept.compile().is_some_and(|(regex, _)| regex.captures_len() > kept.rule.capture),
-                "{}",
-                kept.rule.id
-            );
+    fn those_rules_are_taken_that_begin_with_telling_texts() {
+        let taken = |rule: &Rule| words(rule).map(|words| (rule.id.clone(), words));
+        let taken: Vec<_> = load_builtin_rules().unwrap().iter().filter_map(taken).collect();
+        let lines = taken.iter().map(|(id, words)| format!("    ExternalSecretRule::new({id:?}, &{words:?}),"));
+        let lines: Vec<String> = lines.collect();
+        let kept =
+            KEPT.iter().map(|kept| (kept.id.to_owned(), kept.words.iter().map(|word| (*word).to_owned()).collect()));
+        assert_eq!(kept.collect::<Vec<(String, Vec<String>)>>(), taken, "the table would be:\n{}", lines.join("\n"));
+        for kept in &KEPT {
+            assert!(kept.compile().is_some_and(|rule| rule.regex.captures_len() > rule.capture), "{}", kept.id);
         }
     }
 

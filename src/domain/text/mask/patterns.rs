@@ -42,6 +42,9 @@ pub(super) const ASSIGNED: &str = "assigned-secret";
 /// Maximum length of such a name, with the blanks and quotes after it, in bytes.
 const LONGEST_NAME: usize = 256;
 
+/// The kind of a password in a URL, which stands before an `@`.
+pub(super) const URL_PASSWORD: &str = "url-password";
+
 /// No secret that is looked for is longer, with the name before it.
 pub(super) const REACH: usize = 4096;
 
@@ -73,9 +76,7 @@ impl Detector for SecretPattern {
         match &self.how {
             SecretLocation::Regex { at_word, inside_words, is_secret } => {
                 let reach = &text[at..text.floor_char_boundary(at + REACH)];
-                // Without a sign between a name and its value, as in most paths, no pattern is compiled.
-                let name = &reach.as_bytes()[..reach.len().min(LONGEST_NAME)];
-                if self.kind == ASSIGNED && memchr::memchr2(b'=', b':', name).is_none() {
+                if !may_match(self.kind, reach.as_bytes()) {
                     return;
                 }
                 let Some(groups) = at_word.as_ref().and_then(|pattern| pattern.captures(reach)) else { return };
@@ -94,6 +95,18 @@ impl Detector for SecretPattern {
                 hits.extend(lines.into_iter().map(|range| SecretHit { kind: self.kind, range }));
             }
         }
+    }
+}
+
+/// Checks whether a secret of a kind may begin at a word, so that no pattern is compiled for most paths and URLs.
+fn may_match(kind: &str, reach: &[u8]) -> bool {
+    match kind {
+        ASSIGNED => memchr::memchr2(b'=', b':', &reach[..reach.len().min(LONGEST_NAME)]).is_some(),
+        URL_PASSWORD => reach.strip_prefix(b"://").is_none_or(|rest| {
+            let end = rest.iter().find(|byte| byte.is_ascii_whitespace() || b"@/\"'`<>{}$()".contains(byte));
+            end == Some(&b'@')
+        }),
+        _ => true,
     }
 }
 
@@ -133,3 +146,25 @@ pub(super) fn secret<'h>(groups: &Captures<'h>) -> Option<regex::Match<'h>> {
 }
 
 pub(super) use pattern;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_asked_only_where_its_signs_are() {
+        for (kind, reach, is_asked) in [
+            (URL_PASSWORD, "://user:password@host", true),
+            (URL_PASSWORD, "://@host", true),
+            (URL_PASSWORD, "%3A%2F%2Fuser", true),
+            (URL_PASSWORD, "://host/user@name", false),
+            (URL_PASSWORD, "://host and@", false),
+            (URL_PASSWORD, "://", false),
+            (ASSIGNED, "token = 1", true),
+            (ASSIGNED, "token", false),
+            ("private-key", "", true),
+        ] {
+            assert_eq!(may_match(kind, reach.as_bytes()), is_asked, "{kind} {reach}");
+        }
+    }
+}
