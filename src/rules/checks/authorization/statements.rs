@@ -5,17 +5,17 @@ use super::pair::{FunctionPair, LostCheck};
 use crate::domain::text::LazyPattern;
 
 static DENIES: LazyPattern = LazyPattern::new(
-    r"(?i)forbidden|unauthori[sz]ed|permission_?denied|access_?denied|not_?allowed|not_?authori[sz]ed|\b40[13]\b|no_?access|invalid_?token|login_?required",
+    r"(?i-u)forbidden|unauthori[sz]ed|permission_?denied|access_?denied|not_?allowed|not_?authori[sz]ed|\b40[13]\b|no_?access|invalid_?token|login_?required",
 );
 static AUTHORISES: LazyPattern = LazyPattern::new(
-    r"(?i)\b\w*(?:authori[sz]\w*|authenticat\w*|permi(?:ssion|tted)\w*|isAdmin|is_admin|is_staff|is_superuser|is_owner|isOwner|has_?role|has_perm\w*|hasAccess|canAccess|can_\w+|checkAccess|csrf\w*|hmac\.\w+|signature\w*|logged_?in|currentUser|req \. user|request \. user)\b",
+    r"(?i-u)\b\w*(?:authori[sz]\w*|authenticat\w*|permi(?:ssion|tted)\w*|isAdmin|is_admin|is_staff|is_superuser|is_owner|isOwner|has_?role|has_perm\w*|hasAccess|canAccess|can_\w+|checkAccess|csrf\w*|hmac\.\w+|signature\w*|logged_?in|currentUser|req \. user|request \. user)\b",
 );
 
 /// Words of which code that asks for the user of a request, or compares a digest, has all, however it is written.
 static PARTS: LazyPattern = LazyPattern::new(r"(?i-u:\breq(?:uest)?\b)(?s:.*)(?i-u:\buser\b)|(?i-u:\bhmac\b)");
 /// Names of functions that turn callers away by themselves; in lines they are searched, and a called name must be one from end to end.
 static ASKS: LazyPattern = LazyPattern::new(
-    r"(?i)\b(?:(?:require|check|assert|verify|ensure|enforce|validate|authori[sz]e)_?\w*(?:auth\w*|access|permission\w*|role\w*|admin|csrf\w*|owner\w*|signature)\w*|authori[sz]e\w*|isAuthori[sz]ed\w*)\b",
+    r"(?i-u)\b(?:(?:require|check|assert|verify|ensure|enforce|validate|authori[sz]e)_?\w*(?:auth\w*|access|permission\w*|role\w*|admin|csrf\w*|owner\w*|signature)\w*|authori[sz]e\w*|isAuthori[sz]ed\w*)\b",
 );
 
 /// Checks whether lines may begin a statement that turns callers away. What [`find_removed_checks`] finds there is normalized: `?.` is a dot, and
