@@ -82,8 +82,10 @@ pub(super) enum BlockUse {
     None,
     /// The rest may depend on what it defines: it has a macro or other names of a module, or is one line.
     Names,
-    /// It is an import, or an attribute on its own.
+    /// It is an import.
     Import,
+    /// It is an attribute on its own, or a directive.
+    Attribute,
 }
 
 /// The parts of a block.
@@ -219,7 +221,7 @@ impl<'t> Divider<'t> {
         for block in &mut found {
             let is_single = !self.text_of(&(block.begins..block.lines.end)).trim_end().contains('\n');
             let own = if is_single && self.text_of(&block.lines).trim_start().starts_with('#') {
-                BlockUse::Import
+                BlockUse::Attribute
             } else if is_single || self.has_macros(block) {
                 BlockUse::Names
             } else {

@@ -30,6 +30,8 @@ const MOST_PERCENT: usize = 80;
 pub struct Excerpt {
     pub(super) ranges: Vec<Range>,
     pub(super) gaps: Vec<ExcerptGap>,
+    /// The imports that a local query leaves out, in bytes.
+    imports: Vec<Span<usize>>,
 }
 
 /// Words, each searched as a whole one.
@@ -93,7 +95,7 @@ pub struct ExcerptQuery<'a> {
     pub is_all: bool,
     /// Set to examine what functions are, and not what they do.
     pub is_outline: bool,
-    /// Set to leave out macros and items of one line, which give names to the rest of the text.
+    /// Set to leave out imports, macros and items of one line, which give names to the rest of the text.
     pub is_local: bool,
 }
 
@@ -107,7 +109,7 @@ impl Excerpt {
     /// Selects the blocks of `text` that are examined.
     pub(super) fn select(divided: &DividedText, text: &str, query: ExcerptQuery<'_>) -> Self {
         let selection = BlockSelection::of(divided, text, query);
-        Self { ranges: selection.join(), gaps: selection.gaps }
+        Self { ranges: selection.join(), gaps: selection.gaps, imports: selection.imports }
     }
 
     /// Selects the blocks of two texts that are examined and of which the other text has no equal one, with the heads of what is around them.
@@ -118,8 +120,11 @@ impl Excerpt {
         let is_different = [one.remove_equal(&of_one, &of_other), other.remove_equal(&of_other, &of_one)];
         // Only matching rules asks for the gaps.
         let is_any = is_different.contains(&true);
-        [one, other]
-            .map(|selection| Self { ranges: if is_any { selection.join() } else { Vec::new() }, gaps: Vec::new() })
+        [one, other].map(|selection| Self {
+            ranges: if is_any { selection.join() } else { Vec::new() },
+            gaps: Vec::new(),
+            imports: Vec::new(),
+        })
     }
 
     /// Returns its ranges, and the places where it leaves out code.
@@ -140,9 +145,7 @@ impl Excerpt {
     /// Returns the names of what the affected blocks of `text` define. Other code that has them may mean something else now.
     pub(super) fn affected_names(divided: &DividedText, text: &str, focus: &ScanFocus) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
-        if !divided.grammar.has_local_rules() {
-            add_names(divided, text, &divided.blocks, focus, 0, &mut names);
-        }
+        add_names(divided, text, &divided.blocks, focus, 0, &mut names);
         names
     }
 
@@ -154,6 +157,14 @@ impl Excerpt {
     /// Joins its pieces.
     pub fn join(&self, text: &str) -> String {
         self.ranges.iter().filter_map(|range| text.get(range.start_byte..range.end_byte)).collect()
+    }
+
+    /// Joins its pieces and the imports that it leaves out: a string that a rule needs may be in one.
+    pub fn join_with_imports(&self, text: &str) -> String {
+        self.imports
+            .iter()
+            .filter_map(|import| text.get(import.clone()))
+            .fold(self.join(text), |text, more| text + more)
     }
 }
 
@@ -178,6 +189,7 @@ struct BlockSelection<'a> {
     query: ExcerptQuery<'a>,
     wanted: Vec<WantedLines>,
     gaps: Vec<ExcerptGap>,
+    imports: Vec<Span<usize>>,
 }
 
 /// Lines that are wanted.
@@ -203,7 +215,7 @@ enum LinesKind {
 
 impl<'a> BlockSelection<'a> {
     fn of(divided: &'a DividedText, text: &'a str, query: ExcerptQuery<'a>) -> Self {
-        let mut selection = Self { divided, text, query, wanted: Vec::new(), gaps: Vec::new() };
+        let mut selection = Self { divided, text, query, wanted: Vec::new(), gaps: Vec::new(), imports: Vec::new() };
         selection.add(&divided.blocks, 0, (false, false));
         selection
     }
@@ -220,7 +232,11 @@ impl<'a> BlockSelection<'a> {
             // The node that is all of the text begins and ends with them.
             let is_end = level == 0 && (at == 0 || at == last);
             if !is_all && !is_end && !self.wants(block) {
-                self.gaps.push(ExcerptGap { at: self.divided.bytes_of(&block.lines).start, is_in_function });
+                let bytes = self.divided.bytes_of(&block.lines);
+                self.gaps.push(ExcerptGap { at: bytes.start, is_in_function });
+                if block.use_by_others == BlockUse::Import {
+                    self.imports.push(bytes);
+                }
                 continue;
             }
             match &block.content {
@@ -307,7 +323,7 @@ impl<'a> BlockSelection<'a> {
 
     fn wants(&self, block: &Block) -> bool {
         let has_one = |words: &WordSet| words.stand_in(self.text_of(&block.lines));
-        let least = if self.query.is_local { BlockUse::Import } else { BlockUse::Names };
+        let least = if self.query.is_local { BlockUse::Attribute } else { BlockUse::Names };
         self.query.is_all
             || block.use_by_others >= least
             || self.is_touched(&block.lines)
@@ -486,16 +502,19 @@ mod tests {
     }
 
     #[test]
-    fn items_of_one_line_are_left_out_where_rules_look_at_one_function_at_a_time() {
+    fn imports_and_items_of_one_line_are_left_out_where_rules_look_at_one_function_at_a_time() {
         let functions: String = ["a", "b", "c", "d"].map(|name| format!("fn {name}() {{\n    x();\n}}\n\n")).concat();
         let (text, focus) = (format!("#![a]\n\nuse b::c;\n\nconst D: u8 = 1;\n\n{functions}"), focus(&[12]));
         let part = |is_local| {
             let query = ExcerptQuery { focus: Some(&focus), is_local, ..ExcerptQuery::default() };
-            of(Grammar::Rust, &text, query).unwrap().join(&text)
+            of(Grammar::Rust, &text, query).unwrap()
         };
         let (around, last) = ("fn b() {\n    x();\n}\n\n", "fn d() {\n    x();\n}\n\n");
-        assert_eq!(part(false), format!("#![a]\n\nuse b::c;\n\nconst D: u8 = 1;\n\n{around}{last}"));
-        assert_eq!(part(true), format!("#![a]\n\nuse b::c;\n\n{around}{last}"));
+        let (used, local) = ("use b::c;\n\n", format!("#![a]\n\n{around}{last}"));
+        assert_eq!(part(false).join(&text), format!("#![a]\n\n{used}const D: u8 = 1;\n\n{around}{last}"));
+        assert_eq!(part(true).join(&text), local);
+        // What an import has is known all the same.
+        assert_eq!(part(true).join_with_imports(&text), local + used);
     }
 
     #[test]

@@ -54,10 +54,12 @@ const OUTER_KINDS: &[&str] = &[
     "function_declaration",
     "function_definition",
     "function_item",
+    "import_declaration",
     "line_comment",
     "method_declaration",
     "static_item",
     "type_item",
+    "use_declaration",
     "var_declaration",
 ];
 

@@ -194,7 +194,8 @@ impl TreeCache {
 
     /// Returns the names of what the affected code of a text defines. Other code that has them may mean something else now.
     pub fn affected_names(&self, grammar: Grammar, text: &str, focus: &ScanFocus) -> BTreeSet<String> {
-        self.divide(grammar, text).map(|divided| Excerpt::affected_names(&divided, text, focus)).unwrap_or_default()
+        let divided = if grammar.has_local_rules() { None } else { self.divide(grammar, text) };
+        divided.map(|divided| Excerpt::affected_names(&divided, text, focus)).unwrap_or_default()
     }
 
     /// Returns the tree of an excerpt, or of the text if there is none or it has a syntax error.
