@@ -99,9 +99,18 @@ pub struct ReviewBuilder {
 impl ReviewBuilder {
     /// Creates the builder for the review of a change.
     pub fn new(change: Arc<ChangeSet>, new: Arc<dyn Workspace>, old: Arc<dyn Workspace>) -> Self {
+        Self::of_tracker(CoverageTracker::new(Arc::clone(&change)), change, new, old)
+    }
+
+    fn of_tracker(
+        seen: CoverageTracker,
+        change: Arc<ChangeSet>,
+        new: Arc<dyn Workspace>,
+        old: Arc<dyn Workspace>,
+    ) -> Self {
         Self {
             draft: ReviewDraft::new(Arc::clone(&change)),
-            seen: CoverageTracker::new(Arc::clone(&change)),
+            seen,
             guidelines: Arc::default(),
             covered: None,
             change,

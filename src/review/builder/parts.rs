@@ -12,7 +12,6 @@ use crate::domain::finding::Finding;
 use crate::domain::path::RepoPath;
 use crate::domain::place::DiffSide;
 use crate::domain::review::{CoverageState, FileCoverage, ReviewSection};
-use crate::review::outcome::CoverageDuty;
 use crate::review::outcome::normalize_title;
 
 /// Desk that returns from a part of the review.
@@ -30,9 +29,7 @@ impl ReviewBuilder {
         if carried.is_empty() {
             return;
         }
-        self.seen.set_duties(|_, file| {
-            carried.get(&file.path).map_or(CoverageDuty::Own, |why| CoverageDuty::Carried(why.clone()))
-        });
+        self.seen.mark_carried(carried);
         let before = self.leads.len();
         self.leads.retain(|leading| !carried.contains_key(&leading.lead.path));
         let dropped = before - self.leads.len();
@@ -45,11 +42,7 @@ impl ReviewBuilder {
 
     /// Creates the builder of a part: its files, and the leads about them. The first part also gets the leads of no part.
     pub(in crate::review) fn part(&mut self, parts: &[Vec<usize>], at: usize) -> Self {
-        let own: BTreeSet<usize> = parts.get(at).into_iter().flatten().copied().collect();
-        let mut builder = self.without_coverage();
-        builder
-            .seen
-            .set_duties(|file, _| if own.contains(&file) { CoverageDuty::Own } else { CoverageDuty::Elsewhere });
+        let mut builder = self.of_files(parts.get(at).into_iter().flatten().copied().collect());
         let change = Arc::clone(&self.change);
         let listed = if at == 0 { parts.get(1..).unwrap_or_default() } else { parts.get(at..=at).unwrap_or_default() };
         let files = listed.iter().flatten().filter_map(|file| change.files.get(*file));
@@ -63,26 +56,35 @@ impl ReviewBuilder {
 
     /// Creates a builder without coverage requirements, for a pass over files that others review.
     pub(in crate::review) fn without_coverage(&self) -> Self {
-        let mut beside = Self::new(Arc::clone(&self.change), Arc::clone(&self.new), Arc::clone(&self.old))
-            .with_guidelines(Arc::clone(&self.guidelines))
-            .with_languages(self.draft.languages().clone());
-        beside.seen.set_duties(|_, _| CoverageDuty::Elsewhere);
-        beside
+        self.of_files(BTreeSet::new())
+    }
+
+    /// Creates a builder that must cover only these files.
+    fn of_files(&self, files: BTreeSet<usize>) -> Self {
+        Self::of_tracker(
+            self.seen.of_files(files),
+            Arc::clone(&self.change),
+            Arc::clone(&self.new),
+            Arc::clone(&self.old),
+        )
+        .with_guidelines(Arc::clone(&self.guidelines))
+        .with_languages(self.draft.languages().clone())
     }
 
     /// Joins the builders of all parts, in their order: equal reports of two become one finding, and each file is covered by its part.
     pub(in crate::review) fn join(&mut self, returned: Vec<ReturnedBuilder>) {
         let (mut files, mut holes) = self.covered.take().unwrap_or_else(|| self.seen.coverage());
         for ReturnedBuilder { builder, files: own, broken_off } in returned {
-            let (covered, missed) = builder.seen.coverage();
             for at in own {
-                let (Some(slot), Some(mut covered)) = (files.get_mut(at), covered.get(at).cloned()) else { continue };
+                let (Some(slot), Some((mut covered, hole))) = (files.get_mut(at), builder.seen.coverage_of(at)) else {
+                    continue;
+                };
                 if let Some(why) = &broken_off {
                     mark_interrupted(&mut covered, why);
                 }
                 *slot = covered;
+                holes.extend(hole);
             }
-            holes.extend(missed);
             self.merge_builder(builder);
         }
         self.covered = Some((files, holes));

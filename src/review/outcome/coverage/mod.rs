@@ -3,7 +3,7 @@
 //! Only changed lines count: a hunk is covered when every line that it adds and every line that it removes was shown, by any message or tool, to its
 //! end; a line whose end was cut off was not shown. Messages report whole hunks, tools report references; both are stored as lines of a side.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,31 +33,43 @@ pub struct OmittedDiff {
     pub reason: String,
 }
 
-/// Lines of every changed file that were shown.
+/// Lines of changed files that were shown. A copy of it takes what was shown, however large the change is.
 #[derive(Debug, Clone)]
 pub(in crate::review) struct CoverageTracker {
     change: Arc<ChangeSet>,
-    files: Vec<TrackedFile>,
-    /// Index of a path in the change, by its name before and after.
-    old_names: HashMap<RepoPath, usize>,
-    new_names: HashMap<RepoPath, usize>,
+    places: Arc<PlacesByName>,
+    duty: CoverageDuty,
+    /// The files of which something was shown, or said, by their places in the change.
+    files: BTreeMap<usize, TrackedFile>,
 }
 
-/// Requirement to cover a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::review) enum CoverageDuty {
-    /// It has.
-    #[default]
-    Own,
-    /// Others do.
-    Elsewhere,
-    /// Not required, for this reason.
-    Carried(String),
+/// Places of the files in a change, by their names before and after it.
+#[derive(Debug)]
+struct PlacesByName {
+    old: HashMap<RepoPath, usize>,
+    new: HashMap<RepoPath, usize>,
+}
+
+/// The files to cover, by their places in the change.
+#[derive(Debug, Clone)]
+enum CoverageDuty {
+    /// All but those that were reviewed before, with the reasons.
+    AllBut(BTreeMap<usize, String>),
+    /// These; others cover the rest.
+    Only(BTreeSet<usize>),
+}
+
+impl CoverageDuty {
+    fn is_on(&self, at: usize) -> bool {
+        match self {
+            Self::AllBut(carried) => !carried.contains_key(&at),
+            Self::Only(files) => files.contains(&at),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default)]
 struct TrackedFile {
-    duty: CoverageDuty,
     old: LineSet,
     new: LineSet,
     /// Changed lines that were shown, but not to their end.
@@ -79,32 +91,38 @@ pub(in crate::review) struct UnseenHunks<'a> {
 }
 
 impl CoverageTracker {
+    /// Creates the tracker of a change that covers all of it.
     pub(in crate::review) fn new(change: Arc<ChangeSet>) -> Self {
         let names =
             |side: DiffSide| change.files.iter().enumerate().map(move |(at, file)| (file.path_at(side).clone(), at));
-        let (old_names, new_names) = (names(DiffSide::Old).collect(), names(DiffSide::New).collect());
-        let files = change.files.iter().map(|_| TrackedFile::default()).collect();
-        Self { change, files, old_names, new_names }
+        let places = PlacesByName { old: names(DiffSide::Old).collect(), new: names(DiffSide::New).collect() };
+        let duty = CoverageDuty::AllBut(BTreeMap::new());
+        Self { change, places: Arc::new(places), duty, files: BTreeMap::new() }
     }
 
-    /// Sets the requirement for every file of the change.
-    pub(in crate::review) fn set_duties(&mut self, duty: impl Fn(usize, &FileChange) -> CoverageDuty) {
-        for (at, (seen, file)) in self.files.iter_mut().zip(&self.change.files).enumerate() {
-            seen.duty = duty(at, file);
-        }
+    /// Creates a tracker of the same change, to which nothing was shown and that covers only these files.
+    pub(in crate::review) fn of_files(&self, files: BTreeSet<usize>) -> Self {
+        let (change, places) = (Arc::clone(&self.change), Arc::clone(&self.places));
+        Self { change, places, duty: CoverageDuty::Only(files), files: BTreeMap::new() }
+    }
+
+    /// Marks files that were reviewed before, with the reasons: they need not be covered.
+    pub(in crate::review) fn mark_carried(&mut self, carried: &BTreeMap<RepoPath, String>) {
+        let place = |(path, why): (&RepoPath, &String)| Some((*self.places.new.get(path)?, why.clone()));
+        self.duty = CoverageDuty::AllBut(carried.iter().filter_map(place).collect());
     }
 
     /// Records a file's diff that the first message did not show, with the reason.
     pub(in crate::review) fn record_omitted_diff(&mut self, left_out: &OmittedDiff) {
-        if let Some(at) = self.new_names.get(&left_out.path) {
-            self.files[*at].left_out = Some(left_out.reason.clone());
+        if let Some(at) = self.places.new.get(&left_out.path) {
+            self.files.entry(*at).or_default().left_out = Some(left_out.reason.clone());
         }
     }
 
     /// Records the shown beginning of a file's patch text: hunks, and lines of the one that follows them.
     pub(in crate::review) fn record_shown_diff(&mut self, shown: &ShownDiff) {
-        let Some(at) = self.new_names.get(&shown.path).copied() else { return };
-        let (file, seen) = (&self.change.files[at], &mut self.files[at]);
+        let Some(at) = self.places.new.get(&shown.path).copied() else { return };
+        let (file, seen) = (&self.change.files[at], self.files.entry(at).or_default());
         let shortened = file.patch.cut.is_some_and(|cut| cut.shortened_lines > 0);
         let cut = if shortened { shortened_lines(&file.patch.text, 0) } else { Vec::new() };
         let mut next = cut.iter().peekable();
@@ -121,11 +139,11 @@ impl CoverageTracker {
     /// Records lines that a tool showed.
     pub(in crate::review) fn record_shown_lines(&mut self, reference: &ShownLines) {
         let names = match reference.side {
-            DiffSide::Old => &self.old_names,
-            DiffSide::New => &self.new_names,
+            DiffSide::Old => &self.places.old,
+            DiffSide::New => &self.places.new,
         };
         let Some(at) = names.get(&reference.path).copied() else { return };
-        let (file, seen) = (&self.change.files[at], &mut self.files[at]);
+        let (file, seen) = (&self.change.files[at], self.files.entry(at).or_default());
         match reference.hunk {
             Some(part) => {
                 let Some(hunk) = file.hunks.get(part.hunk) else { return };
@@ -147,38 +165,58 @@ impl CoverageTracker {
 
     /// Returns the reviewable files with hunks that were not seen whole, in the order of the change.
     pub(in crate::review) fn unseen_hunks(&self) -> impl Iterator<Item = UnseenHunks<'_>> {
-        let pairs = self.change.files.iter().zip(&self.files);
-        let pairs = pairs.filter(|(file, seen)| file.reviewable() && seen.duty == CoverageDuty::Own);
-        pairs.map(|(file, seen)| seen.missing(file)).filter(|unseen| !unseen.hunks.is_empty())
+        let files = self.duty_files().into_iter().filter_map(|at| Some((at, self.change.files.get(at)?)));
+        let reviewable = files.filter(|(_, file)| file.reviewable());
+        reviewable.map(|(at, file)| self.seen(at).missing(file)).filter(|unseen| !unseen.hunks.is_empty())
+    }
+
+    fn duty_files(&self) -> Vec<usize> {
+        match &self.duty {
+            CoverageDuty::AllBut(carried) => {
+                (0..self.change.files.len()).filter(|at| !carried.contains_key(at)).collect()
+            }
+            CoverageDuty::Only(files) => files.iter().copied().collect(),
+        }
+    }
+
+    fn seen(&self, at: usize) -> &TrackedFile {
+        self.files.get(&at).unwrap_or(&UNSEEN)
     }
 
     /// Returns the coverage of every changed file, and the gaps that make a review incomplete.
     pub(in crate::review) fn coverage(&self) -> (Vec<FileCoverage>, Vec<Omission>) {
-        let mut holes = Vec::new();
-        let cover = |(file, seen): (&FileChange, &TrackedFile)| {
-            let (state, reason) = match file.without_text() {
-                Some(reason) => (CoverageState::Skipped, Some(reason.to_owned())),
-                None => match &seen.duty {
-                    CoverageDuty::Own => seen.state(file),
-                    CoverageDuty::Elsewhere => {
-                        (CoverageState::Skipped, Some("no part of the review had it".to_owned()))
-                    }
-                    CoverageDuty::Carried(why) => (CoverageState::Reviewed, Some(why.clone())),
-                },
-            };
-            let owed = file.reviewable() && seen.duty == CoverageDuty::Own;
-            if let Some(reason) = reason.as_ref().filter(|_| owed && !seen.missing(file).hunks.is_empty()) {
-                // A file that was skipped is a gap of its own.
-                if state == CoverageState::Truncated {
-                    holes.push(Omission { path: Some(file.path.to_string()), reason: reason.clone(), unseen: true });
-                }
-            }
-            FileCoverage { path: file.path.clone(), state, reason }
+        let all = (0..self.change.files.len()).filter_map(|at| self.coverage_of(at));
+        let (files, holes): (Vec<_>, Vec<_>) = all.unzip();
+        (files, holes.into_iter().flatten().collect())
+    }
+
+    /// Returns the coverage of the file at a place of the change, and the gap in it that makes a review incomplete; `None` if there is no file.
+    pub(in crate::review) fn coverage_of(&self, at: usize) -> Option<(FileCoverage, Option<Omission>)> {
+        let (file, seen) = (self.change.files.get(at)?, self.seen(at));
+        let (state, reason) = match (file.without_text(), &self.duty) {
+            (Some(reason), _) => (CoverageState::Skipped, Some(reason.to_owned())),
+            (None, CoverageDuty::AllBut(carried)) => match carried.get(&at) {
+                Some(why) => (CoverageState::Reviewed, Some(why.clone())),
+                None => seen.state(file),
+            },
+            (None, CoverageDuty::Only(files)) if files.contains(&at) => seen.state(file),
+            (None, CoverageDuty::Only(_)) => (CoverageState::Skipped, Some("no part of the review had it".to_owned())),
         };
-        let files = self.change.files.iter().zip(&self.files).map(cover).collect();
-        (files, holes)
+        // A file that was skipped is a gap of its own.
+        let is_cut = state == CoverageState::Truncated && file.reviewable() && self.duty.is_on(at);
+        let reason_of_gap = reason.as_ref().filter(|_| is_cut && !seen.missing(file).hunks.is_empty());
+        let gap = reason_of_gap.map(|reason| Omission {
+            path: Some(file.path.to_string()),
+            reason: reason.clone(),
+            unseen: true,
+        });
+        Some((FileCoverage { path: file.path.clone(), state, reason }, gap))
     }
 }
+
+/// A file of which nothing was shown.
+static UNSEEN: TrackedFile =
+    TrackedFile { old: LineSet(Vec::new()), new: LineSet(Vec::new()), cut: BTreeSet::new(), left_out: None };
 
 impl TrackedFile {
     /// Records the lines `from..to` of a hunk's text as shown, some of them cut.

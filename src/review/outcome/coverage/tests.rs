@@ -72,6 +72,26 @@ fn pair(state: &str, reason: &str) -> (String, String) {
 }
 
 #[test]
+fn a_part_covers_its_own_files_and_remembers_no_others() {
+    let one = hunks(&[vec![(0, 1, 1)]]);
+    let whole = CoverageTracker::new(change(["a", "b", "c"].map(|name| file(name, one.clone())).to_vec()));
+    let mut part = whole.of_files(BTreeSet::from([1]));
+    let unseen =
+        |part: &CoverageTracker| part.unseen_hunks().map(|unseen| unseen.file.path.clone()).collect::<Vec<_>>();
+    assert_eq!(unseen(&part), [path("b")]);
+    for name in ["b", "c"] {
+        part.record_shown_lines(&diff(name, 0, 0, None));
+    }
+    assert!(unseen(&part).is_empty());
+    let states = |of: &CoverageTracker| of.coverage().0.iter().map(|covered| covered.state).collect::<Vec<_>>();
+    assert_eq!(states(&part), [CoverageState::Skipped, CoverageState::Reviewed, CoverageState::Skipped]);
+    assert!(part.coverage_of(3).is_none());
+    // The change itself is not copied with what was seen of it.
+    assert_eq!(part.clone().files.keys().copied().collect::<Vec<_>>(), [1, 2]);
+    assert!(Arc::ptr_eq(&part.clone().places, &whole.places));
+}
+
+#[test]
 fn what_was_never_shown_is_skipped_and_parts_are_named() {
     let shape = vec![vec![(0, 1, 1)]; 7];
     let mut seen = CoverageTracker::new(change(vec![file("a", hunks(&shape)), file("b", hunks(&shape[..1]))]));

@@ -80,7 +80,8 @@ impl ReviewDraft {
             reasons.push(format!("{more} more {were} {verb} in part"));
         }
         let untold = |omission: &&Omission| omission.path.as_ref().is_none_or(|path| !missing.contains(path));
-        let mut holes = self.omissions.iter().filter(|omission| omission.unseen).filter(untold);
+        let omissions = self.change.omissions.iter().chain(&self.omissions);
+        let mut holes = omissions.filter(|omission| omission.unseen).filter(untold);
         reasons.extend(holes.by_ref().take(MOST_HOLES).map(sentence));
         // All of them are in the notes.
         let more = holes.count();

@@ -61,6 +61,7 @@ pub struct ReviewDraft {
     sections: Vec<ReviewSection>,
     files: Vec<FileCoverage>,
     notes: Vec<String>,
+    /// Omissions besides those of the change itself.
     omissions: Vec<Omission>,
     leads: LeadCounts,
     suppressed: u32,
@@ -81,10 +82,9 @@ type FindingPlace = (RepoPath, DiffSide, Option<LineRange>);
 impl ReviewDraft {
     /// Creates an empty draft of a review of `change`.
     pub fn new(change: Arc<ChangeSet>) -> Self {
-        let omissions = change.omissions.clone();
         Self {
             change,
-            omissions,
+            omissions: Vec::new(),
             findings: Vec::new(),
             behind: Vec::new(),
             withheld: Vec::new(),
@@ -202,8 +202,7 @@ impl ReviewDraft {
         self.withheld.extend(other.withheld);
         self.sections.extend(other.sections);
         self.notes.extend(other.notes);
-        // Every draft begins with what collection left out.
-        self.omissions.extend(other.omissions.into_iter().skip(self.change.omissions.len()));
+        self.omissions.extend(other.omissions);
     }
 
     /// Sorts the findings and names them, once: what is taken away later must not rename another.
@@ -304,7 +303,7 @@ impl ReviewDraft {
                 hidden: unsure,
                 dismissed: dismissed::count(&findings),
                 suppressed: self.suppressed,
-                notes: self.omissions.iter().map(sentence).chain(self.notes).collect(),
+                notes: self.change.omissions.iter().chain(&self.omissions).map(sentence).chain(self.notes).collect(),
                 leads: self.leads,
                 tool_calls: made.model.as_ref().map_or(0, |model| model.tool_calls),
                 tool_errors: made.model.as_ref().map_or(0, |model| model.tool_errors),
