@@ -1,11 +1,34 @@
-//! Files that are counted, not named: a few lines for any number of them. Main function: [`count_by_folder`].
+//! Files that are counted, not named: a few lines for any number of them. Main type: [`FolderIndex`].
 
-use std::collections::BTreeMap;
-
-use crate::domain::change::FileChange;
+use crate::domain::change::ChangeSet;
 use crate::domain::path;
 use crate::domain::text::reveal;
 use crate::review::tokens::{Weight, weight};
+
+/// Folders of the changed files. They are sorted once: the messages about all parts of a change count the files of nearly all folders.
+#[derive(Debug)]
+pub(super) struct FolderIndex {
+    folders: NameIndex,
+    /// The first components of the folders, in the order of the folders.
+    roots: NameIndex,
+}
+
+/// Distinct names, ascending, and for each of some things the place of its name.
+#[derive(Debug)]
+struct NameIndex {
+    names: Vec<Vec<u8>>,
+    places: Vec<usize>,
+}
+
+impl NameIndex {
+    fn of<'n>(all: impl Iterator<Item = &'n [u8]> + Clone) -> Self {
+        let mut names: Vec<Vec<u8>> = all.clone().map(<[u8]>::to_vec).collect();
+        names.sort_unstable();
+        names.dedup();
+        let places = all.map(|name| names.partition_point(|known| known.as_slice() < name)).collect();
+        Self { names, places }
+    }
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct FolderCount {
@@ -28,45 +51,59 @@ impl FolderCount {
     }
 }
 
-/// Counts files by folder; by the first component if that takes more than `room`; the rest becomes one line.
-pub(super) fn count_by_folder<'f>(files: impl Iterator<Item = &'f FileChange> + Clone, room: Weight) -> String {
-    let deep = by(files.clone(), |folder| folder);
-    let all: Vec<(&[u8], FolderCount)> = deep.into_iter().collect();
-    if let Some(text) = lines(&all).filter(|text| weight(text) <= room) {
-        return text;
+impl FolderIndex {
+    /// Creates the index of all files of a change.
+    pub(super) fn of(change: &ChangeSet) -> Self {
+        let folders = NameIndex::of(change.files.iter().map(|file| file.path.folder()));
+        let first = |folder: &'_ Vec<u8>| folder.iter().position(|byte| *byte == b'/').unwrap_or(folder.len());
+        let roots = NameIndex::of(folders.names.iter().map(|folder| &folder[..first(folder)]));
+        Self { folders, roots }
     }
-    let first = |folder: &'f [u8]| folder.split(|byte| *byte == b'/').next().unwrap_or_default();
-    let mut largest: Vec<(&[u8], FolderCount)> = by(files, first).into_iter().collect();
-    largest.sort_by_key(|(folder, count)| (std::cmp::Reverse(count.files), *folder));
-    let (mut text, mut elsewhere) = (String::new(), FolderCount::default());
-    // Room for the last line, which has no name of a folder in it.
-    let mut left = room.saturating_sub(weight(&" ".repeat(80)));
-    for (folder, count) in largest {
-        let line = count.line(&place(folder));
-        match left.checked_sub(weight(&line)) {
-            Some(rest) if elsewhere.files == 0 => {
-                left = rest;
-                text.push_str(&line);
-            }
-            _ => elsewhere.add(count),
+
+    /// Counts files by folder; by the first component if that takes more than `room`; the rest becomes one line.
+    pub(super) fn count(&self, change: &ChangeSet, files: impl Iterator<Item = usize>, room: Weight) -> String {
+        let mut deep = vec![FolderCount::default(); self.folders.names.len()];
+        for at in files {
+            let (Some(file), Some(folder)) = (change.files.get(at), self.folders.places.get(at)) else { continue };
+            deep[*folder].add(FolderCount {
+                files: 1,
+                additions: file.additions.into(),
+                deletions: file.deletions.into(),
+            });
         }
+        if let Some(text) = lines(&counted(&self.folders, &deep)).filter(|text| weight(text) <= room) {
+            return text;
+        }
+        let mut by_root = vec![FolderCount::default(); self.roots.names.len()];
+        for (count, root) in deep.iter().zip(&self.roots.places) {
+            by_root[*root].add(*count);
+        }
+        let mut largest = counted(&self.roots, &by_root);
+        largest.sort_by_key(|(_, count)| std::cmp::Reverse(count.files));
+        let (mut text, mut elsewhere) = (String::new(), FolderCount::default());
+        // Room for the last line, which has no name of a folder in it.
+        let mut left = room.saturating_sub(weight(&" ".repeat(80)));
+        for (folder, count) in largest {
+            let line = count.line(&place(folder));
+            match left.checked_sub(weight(&line)) {
+                Some(rest) if elsewhere.files == 0 => {
+                    left = rest;
+                    text.push_str(&line);
+                }
+                _ => elsewhere.add(count),
+            }
+        }
+        if elsewhere.files > 0 {
+            text.push_str(&elsewhere.line("elsewhere"));
+        }
+        text
     }
-    if elsewhere.files > 0 {
-        text.push_str(&elsewhere.line("elsewhere"));
-    }
-    text
 }
 
-fn by<'f>(
-    files: impl Iterator<Item = &'f FileChange>,
-    key: impl Fn(&'f [u8]) -> &'f [u8],
-) -> BTreeMap<&'f [u8], FolderCount> {
-    let mut counts: BTreeMap<&[u8], FolderCount> = BTreeMap::new();
-    for file in files {
-        let one = FolderCount { files: 1, additions: file.additions.into(), deletions: file.deletions.into() };
-        counts.entry(key(file.path.folder())).or_default().add(one);
-    }
-    counts
+/// Returns the names of which files were counted, ascending.
+fn counted<'n>(index: &'n NameIndex, counts: &[FolderCount]) -> Vec<(&'n [u8], FolderCount)> {
+    let all = index.names.iter().map(Vec::as_slice).zip(counts.iter().copied());
+    all.filter(|(_, count)| count.files > 0).collect()
 }
 
 /// Maximum number of folders that are tried one by one.
@@ -81,4 +118,34 @@ fn place(folder: &[u8]) -> String {
         return "in the root folder".to_owned();
     }
     format!("in {}/", reveal(&path::display_path(folder)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::change::FileChange;
+    use crate::domain::path::RepoPath;
+
+    #[test]
+    fn files_are_counted_by_folder_or_where_there_is_no_room_by_its_first_component() {
+        let paths = ["a/x/1", "a/y/2", "b/3", "4", "a/x/5", "b-c/6", "skipped/7"];
+        let file = |path: &str| FileChange { additions: 2, ..FileChange::modified(RepoPath::parse(path).unwrap()) };
+        let change = ChangeSet::of(paths.map(file).to_vec());
+        let counted = |room: usize| {
+            let room = weight(&" ".repeat(room));
+            FolderIndex::of(&change).count(&change, 0..6, room)
+        };
+        insta::assert_snapshot!([1_000, 130, 0].map(counted).join("\n"), @"
+        1 more file +2 -0 in the root folder
+        2 more files +4 -0 in a/x/
+        1 more file +2 -0 in a/y/
+        1 more file +2 -0 in b/
+        1 more file +2 -0 in b-c/
+
+        3 more files +6 -0 in a/
+        3 more files +6 -0 elsewhere
+
+        6 more files +12 -0 elsewhere
+        ");
+    }
 }

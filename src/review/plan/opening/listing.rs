@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::diffs::DiffSelection;
-use super::folders;
+use super::folders::FolderIndex;
 use super::one_line;
 use super::scope::MessageScope;
 use crate::domain::change::{ChangeSet, FileChange, FileMode, FileStatus, Generated};
@@ -24,6 +24,7 @@ const MOST_REASON: usize = 160;
 pub(super) struct ListedFiles {
     /// By their places in the change.
     files: Vec<ListedFile>,
+    folders: FolderIndex,
     /// Omissions that are about the change as a whole.
     tail: String,
 }
@@ -39,6 +40,7 @@ struct ListedFile {
 /// The list as it will be.
 pub(super) struct FileListing<'a> {
     lines: Vec<ListingLine<'a>>,
+    folders: &'a FolderIndex,
     tail: &'a str,
     /// Summary of the rest; empty if all are named.
     rest: String,
@@ -64,7 +66,8 @@ impl ListedFiles {
         for omission in general.take(MOST_OMISSIONS) {
             tail.push_str(&format!("note: {}\n", reveal(&one_line(&omission.reason, MOST_REASON))));
         }
-        Self { files: change.files.iter().map(|file| ListedFile::of(file, &unseen)).collect(), tail }
+        let files = change.files.iter().map(|file| ListedFile::of(file, &unseen)).collect();
+        Self { files, folders: FolderIndex::of(change), tail }
     }
 }
 
@@ -73,7 +76,7 @@ impl<'a> FileListing<'a> {
     pub(super) fn of(all: &'a ListedFiles, change: &ChangeSet, scope: &MessageScope) -> Self {
         let files = all.files.iter().zip(&change.files).enumerate();
         let lines = files.map(|(at, (texts, file))| ListingLine::of(texts, file, scope.mark(at))).collect();
-        Self { lines, tail: &all.tail, rest: String::new(), unlisted: 0 }
+        Self { lines, folders: &all.folders, tail: &all.tail, rest: String::new(), unlisted: 0 }
     }
 
     pub(super) fn weight(&self) -> Weight {
@@ -99,11 +102,11 @@ impl<'a> FileListing<'a> {
             left = rest;
             line.listed = true;
         }
-        let lines = change.files.iter().zip(&self.lines).enumerate();
-        let uncounted = lines.filter(|(at, (_, line))| !line.listed && !diffs.has(*at)).map(|(_, (file, _))| file);
-        self.unlisted = uncounted.clone().count();
+        let lines = self.lines.iter().enumerate();
+        let unnamed = lines.filter(|(at, line)| !line.listed && !diffs.has(*at)).map(|(at, _)| at);
+        self.unlisted = unnamed.clone().count();
         if self.unlisted > 0 {
-            self.rest = folders::count_by_folder(uncounted, room / 4);
+            self.rest = self.folders.count(change, unnamed, room / 4);
         }
     }
 
