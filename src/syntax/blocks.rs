@@ -82,7 +82,7 @@ pub(super) enum BlockUse {
     None,
     /// The rest may depend on what it defines: it has a macro or other names of a module, or is one line.
     Names,
-    /// It is an import.
+    /// It is an import, or the name of a package, or has functions of another language.
     Import,
     /// It is an attribute on its own, or a directive.
     Attribute,

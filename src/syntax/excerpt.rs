@@ -1,7 +1,7 @@
 //! The part of a text that a change affects. Main type: [`Excerpt`].
 //!
 //! Most of a large change's texts is code that it does not touch, and parsing is what a review without a model costs. So a parser is given
-//! only the blocks with an affected line or a searched word, the imports, the statements of one line where names matter, and the first and the
+//! only the blocks with an affected line or a searched word, the imports and the statements of one line where names matter, and the first and the
 //! last block, each at its place in the text. The blocks in a type or a module of some size are selected one by one, and of an outline's
 //! functions only the heads. Where both sides are compared, the blocks that are equal on both are left out. An excerpt with a syntax error is
 //! not used: what is parsed then is the text.

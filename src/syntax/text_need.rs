@@ -54,14 +54,32 @@ const OUTER_KINDS: &[&str] = &[
     "function_declaration",
     "function_definition",
     "function_item",
-    "import_declaration",
     "line_comment",
     "method_declaration",
     "static_item",
     "type_item",
-    "use_declaration",
     "var_declaration",
 ];
+
+/// The kinds of nodes in imports and in the heads of texts, which excerpts leave out where rules look at one function at a time.
+const IMPORT_KINDS: &[&str] = &[
+    "extern_crate_declaration",
+    "foreign_mod_item",
+    "import_declaration",
+    "import_spec",
+    "import_spec_list",
+    "package_clause",
+    "package_identifier",
+    "scoped_use_list",
+    "use_as_clause",
+    "use_declaration",
+    "use_list",
+    "use_wildcard",
+];
+/// Beginnings of patterns for them.
+const IMPORT_PATTERNS: &[&str] = &["extern ", "import ", "package ", "pub use ", "use "];
+/// Maximum depth of utilities in which an import is searched.
+const DEEPEST_UTILITY: u32 = 8;
 
 /// The kinds of nodes whose children an excerpt has all or none of, but in Python.
 const BLOCK_KINDS: &[&str] = &["block", "compound_statement", "statement_block"];
@@ -208,6 +226,7 @@ impl<'r> Conditions<'r> {
     /// Reads a condition on what is in a node or beside it.
     fn read_relation(&mut self, (name, value): (&str, &Value), node: NodeFacts, is_negated: bool) {
         let mut need = TextNeed::Affected;
+        let is_import = self.grammar.has_local_rules() && self.asks_for_import(value, 0);
         let (is_rest, is_in_module) = if name == "has" {
             let is_left_out = self.may_be_left_out(value);
             if node.place != NodePlace::InMatch && !is_left_out && is_asynchronous(value) {
@@ -216,10 +235,11 @@ impl<'r> Conditions<'r> {
             let is_whole = text(value, "field").is_some_and(|field| field != "body");
             // A changed block that defines a name is examined with all that has the name.
             let is_far = node.place == NodePlace::Module && is_left_out && !is_whole && !asks_for_name(value);
-            (node.kinds == NodeKinds::Partial && is_left_out, is_far)
+            let is_of_text = node.kinds == NodeKinds::Partial || is_import && node.place != NodePlace::InMatch;
+            (is_of_text && is_left_out, is_far)
         } else {
             let is_outermost = self.may_be_outermost(value);
-            (!node.is_in_block && is_outermost, self.grammar.is_script() && is_outermost)
+            (!node.is_in_block && (is_outermost || is_import), self.grammar.is_script() && is_outermost)
         };
         let speaks_for = !is_negated && !node.is_in_named;
         if is_rest {
@@ -253,6 +273,24 @@ impl<'r> Conditions<'r> {
             None => {
                 text(condition, "kind") != Some("ERROR") && !(self.grammar.is_script() && is_asynchronous(condition))
             }
+        }
+    }
+
+    /// Checks whether a condition asks for an import, `depth` utilities down.
+    fn asks_for_import(&self, condition: &Value, depth: u32) -> bool {
+        match condition {
+            Value::Object(fields) => fields.iter().any(|(name, value)| match (name.as_str(), value) {
+                ("kind" | "selector", Value::String(kind)) => IMPORT_KINDS.contains(&kind.as_str()),
+                ("pattern" | "context", Value::String(code)) => {
+                    IMPORT_PATTERNS.iter().any(|begin| code.trim_start().starts_with(begin))
+                }
+                ("matches", Value::String(name)) if depth < DEEPEST_UTILITY => {
+                    self.utils.get(name).is_some_and(|utility| self.asks_for_import(utility, depth + 1))
+                }
+                _ => self.asks_for_import(value, depth),
+            }),
+            Value::Array(values) => values.iter().any(|value| self.asks_for_import(value, depth)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         }
     }
 
@@ -341,6 +379,27 @@ fn is_asynchronous(condition: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn imports_are_in_the_text_alone_where_rules_look_at_one_function_at_a_time() {
+        let utils = r#"{"used": {"any": [{"kind": "use_declaration"}, {"matches": "used"}]}}"#;
+        for (grammar, condition, expected) in [
+            (Grammar::Go, r#"{"inside": {"stopBy": "end", "has": {"kind": "import_spec"}}}"#, TextNeed::Always),
+            (Grammar::Go, r#"{"not": {"inside": {"has": {"kind": "import_spec"}}}}"#, TextNeed::OnMatch),
+            (Grammar::Go, r#"{"inside": {"stopBy": "end", "has": {"kind": "call_expression"}}}"#, TextNeed::Affected),
+            (Grammar::Go, r#"{"follows": {"stopBy": "end", "kind": "package_clause"}}"#, TextNeed::Always),
+            (Grammar::Rust, r#"{"follows": {"stopBy": "end", "pattern": "use $A;"}}"#, TextNeed::Always),
+            (Grammar::Rust, r#"{"inside": {"has": {"pattern": {"context": "use $A;"}}}}"#, TextNeed::Always),
+            (Grammar::Rust, r#"{"precedes": {"matches": "used"}}"#, TextNeed::Always),
+            (Grammar::Rust, r#"{"precedes": {"pattern": "f($A)"}}"#, TextNeed::Affected),
+            (Grammar::Rust, r#"{"kind": "use_declaration", "has": {"kind": "use_list"}}"#, TextNeed::Affected),
+            // Excerpts of others have them.
+            (Grammar::Java, r#"{"inside": {"has": {"kind": "import_declaration"}}}"#, TextNeed::Affected),
+        ] {
+            let rule = serde_json::from_str(&format!(r#"{{"rule": {condition}, "utils": {utils}}}"#)).unwrap();
+            assert_eq!(TextNeeds::of(grammar, &rule).on(("", Some("")), false), expected, "{condition}");
+        }
+    }
 
     #[test]
     fn what_must_be_in_the_text_and_what_must_not_be_differ() {
