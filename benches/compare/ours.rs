@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use review_runner::domain::event::NullEventSink;
 use review_runner::domain::filter::PathFilter;
-use review_runner::domain::path::{RepoPath, display_path};
+use review_runner::domain::path::{PathSpeller, RepoPath};
 use review_runner::domain::place::{DiffSide, LineRange, WorkspaceAt};
 use review_runner::domain::request::ReviewScope;
 use review_runner::git::{self, CollectOptions};
@@ -75,9 +75,9 @@ fn disk() -> Result<Arc<dyn Workspace>, Failed> {
 /// As `list_files` lists: path after path, each spelled for the reader.
 fn list(tree: &dyn Workspace) -> Result<(), Failed> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let mut written = Ok(());
+    let (mut written, mut speller) = (Ok(()), PathSpeller::default());
     tree.visit(&Cancel::never(), &mut |path, _| {
-        written = out.write_all(display_path(path).as_bytes()).and_then(|()| out.write_all(b"\n"));
+        written = out.write_all(speller.spell(path).as_bytes()).and_then(|()| out.write_all(b"\n"));
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(written.and_then(|()| out.flush())?)

@@ -193,20 +193,19 @@ impl fmt::Debug for RepoPath {
     }
 }
 
-/// The shortest secret with a format has so many bytes.
-const SHORTEST_SECRET: usize = 20;
-/// The shortest secret that its name tells has so many.
+/// The shortest secret in a path has so many bytes.
 const SHORTEST_VALUE: usize = 16;
+
+/// Checks whether a part of a path has a secret. Every file of a tree comes through here, and most names are short.
+fn has_secret(bytes: &[u8]) -> bool {
+    let is_secret = |text: &str| text.len() >= SHORTEST_VALUE && !secrets_in(text).is_empty();
+    let is_masked = |part: &[u8]| part.utf8_chunks().any(|chunk| is_secret(chunk.valid()));
+    bytes.len() >= SHORTEST_VALUE && parts(bytes).filter(|part| part.len() >= SHORTEST_VALUE).any(is_masked)
+}
 
 /// The bytes of a path with the secrets in it masked; none goes over a `/`, so that a path has as many folders as before.
 fn masked(bytes: &[u8]) -> Cow<'_, [u8]> {
-    // Every file of a tree comes through here, and most names are short.
-    if bytes.len() < SHORTEST_SECRET || parts(bytes).all(|part| part.len() < SHORTEST_SECRET) {
-        return Cow::Borrowed(bytes);
-    }
-    let has_secret = |text: &str| text.len() >= SHORTEST_VALUE && !secrets_in(text).is_empty();
-    let is_masked = |part: &[u8]| part.utf8_chunks().any(|chunk| has_secret(chunk.valid()));
-    if !parts(bytes).filter(|part| part.len() >= SHORTEST_VALUE).any(is_masked) {
+    if !has_secret(bytes) {
         return Cow::Borrowed(bytes);
     }
     let mut out = Vec::new();
@@ -233,6 +232,29 @@ pub fn display_path(bytes: &[u8]) -> Cow<'_, str> {
     match masked(bytes) {
         Cow::Borrowed(bytes) => quoted(bytes),
         Cow::Owned(masked) => Cow::Owned(quoted(&masked).into_owned()),
+    }
+}
+
+/// Speller of paths that follow each other in their order. It searches a folder for secrets once, not for each of its files.
+#[derive(Debug, Default)]
+pub struct PathSpeller {
+    /// The folder of the last path without a secret, with the `/` at its end.
+    clean: Vec<u8>,
+}
+
+impl PathSpeller {
+    /// Spells path bytes as [`display_path`] does.
+    pub fn spell<'p>(&mut self, path: &'p [u8]) -> Cow<'p, str> {
+        let known = if path.starts_with(&self.clean) { self.clean.len() } else { 0 };
+        if has_secret(&path[known..]) {
+            return display_path(path);
+        }
+        let folder = &path[..memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1)];
+        if self.clean != folder {
+            self.clean.clear();
+            self.clean.extend_from_slice(folder);
+        }
+        quoted(path)
     }
 }
 
@@ -359,6 +381,21 @@ mod tests {
             ("a\0b", PathError::Malformed),
         ] {
             assert_eq!(RepoPath::from_bytes(path.as_bytes()), Err(fault), "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_speller_spells_as_if_each_path_were_the_only_one(
+            paths in proptest::collection::vec(proptest::collection::vec(prop_oneof![
+                Just("src".to_owned()), Just("a-long-name-of-a-folder".to_owned()), Just("token=q9WmZ4kT8vB2xN6rLs7".to_owned()),
+                Just("ghp_aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zAb".to_owned()), Just("AKIAQ4X7WLMN2PVR6TZY".to_owned()), "[a\"\u{e4}\n]{1,3}",
+            ], 1..4), 0..8),
+        ) {
+            let mut speller = PathSpeller::default();
+            for path in paths.iter().map(|parts| parts.join("/")) {
+                prop_assert_eq!(speller.spell(path.as_bytes()), display_path(path.as_bytes()), "{:?}", path);
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use super::{ToolSpec, TreeNeeds, answer, input, paths};
 use crate::domain::change::FileMode;
 use crate::domain::filter::PathFilter;
 use crate::domain::limits::LIMITS;
-use crate::domain::path::{RepoPath, display_path};
+use crate::domain::path::{PathSpeller, RepoPath};
 use crate::domain::text::count_noun;
 use crate::workspace::NearestPaths;
 
@@ -121,7 +121,7 @@ fn list(
     // Below a folder whose name holds a secret all paths are compared as they are shown, which is not their order.
     let masked = folder.is_some_and(RepoPath::is_masked);
     let mut room = OutputRoom::new(context.limits.paths, context.limits.bytes, "");
-    let mut listing = FileListingState::default();
+    let (mut listing, mut speller) = (FileListingState::default(), PathSpeller::default());
     let matches = |path: &[u8]| {
         glob.is_none_or(|glob| {
             let below = || glob.allows_bytes(&path[prefix.len()..]);
@@ -141,7 +141,7 @@ fn list(
         }
         listing.total += 1;
         if listing.total > skip && !listing.full {
-            let spelled = display_path(path);
+            let spelled = speller.spell(path);
             if room.try_take(1, json_length(&spelled) + 3) || listing.files.is_empty() {
                 listing.files.push(spelled.into_owned());
             } else {
