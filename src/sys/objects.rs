@@ -1,6 +1,6 @@
 //! Reading objects fast. Main type: [`Objects`].
 //!
-//! libgit2 inflates with the classic zlib, and inflating is nearly all that a cold search does; this reader does the same work in about
+//! libgit2 inflates with the classic zlib, and inflating is nearly all that a cold search does; this reader does the same work in less than
 //! two thirds of the time. It answers only what it is sure of: whatever it cannot read is asked of libgit2 again, whose words people get.
 
 use std::cell::RefCell;

@@ -8,19 +8,19 @@ use crate::review::tokens::{Weight, weight};
 /// Folders of the changed files. They are sorted once: the messages about all parts of a change count the files of nearly all folders.
 #[derive(Debug)]
 pub(super) struct FolderIndex {
-    folders: NameIndex,
+    folders: FolderNames,
     /// The first components of the folders, in the order of the folders.
-    roots: NameIndex,
+    roots: FolderNames,
 }
 
 /// Distinct names, ascending, and for each of some things the place of its name.
 #[derive(Debug)]
-struct NameIndex {
+struct FolderNames {
     names: Vec<Vec<u8>>,
     places: Vec<usize>,
 }
 
-impl NameIndex {
+impl FolderNames {
     fn of<'n>(all: impl Iterator<Item = &'n [u8]> + Clone) -> Self {
         let mut names: Vec<Vec<u8>> = all.clone().map(<[u8]>::to_vec).collect();
         names.sort_unstable();
@@ -54,9 +54,9 @@ impl FolderCount {
 impl FolderIndex {
     /// Creates the index of all files of a change.
     pub(super) fn of(change: &ChangeSet) -> Self {
-        let folders = NameIndex::of(change.files.iter().map(|file| file.path.folder()));
+        let folders = FolderNames::of(change.files.iter().map(|file| file.path.folder()));
         let first = |folder: &'_ Vec<u8>| folder.iter().position(|byte| *byte == b'/').unwrap_or(folder.len());
-        let roots = NameIndex::of(folders.names.iter().map(|folder| &folder[..first(folder)]));
+        let roots = FolderNames::of(folders.names.iter().map(|folder| &folder[..first(folder)]));
         Self { folders, roots }
     }
 
@@ -101,7 +101,7 @@ impl FolderIndex {
 }
 
 /// Returns the names of which files were counted, ascending.
-fn counted<'n>(index: &'n NameIndex, counts: &[FolderCount]) -> Vec<(&'n [u8], FolderCount)> {
+fn counted<'n>(index: &'n FolderNames, counts: &[FolderCount]) -> Vec<(&'n [u8], FolderCount)> {
     let all = index.names.iter().map(Vec::as_slice).zip(counts.iter().copied());
     all.filter(|(_, count)| count.files > 0).collect()
 }

@@ -4,6 +4,7 @@ use super::code::{FunctionCode, is_call, is_if};
 use super::pair::{FunctionPair, LostCheck};
 use crate::domain::text::LazyPattern;
 
+// Names are searched in ASCII: a Unicode class that is repeated so often takes milliseconds to compile.
 static DENIES: LazyPattern = LazyPattern::new(
     r"(?i-u)forbidden|unauthori[sz]ed|permission_?denied|access_?denied|not_?allowed|not_?authori[sz]ed|\b40[13]\b|no_?access|invalid_?token|login_?required",
 );
