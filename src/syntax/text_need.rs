@@ -78,8 +78,6 @@ const IMPORT_KINDS: &[&str] = &[
 ];
 /// Beginnings of patterns for them.
 const IMPORT_PATTERNS: &[&str] = &["extern ", "import ", "package ", "pub use ", "use "];
-/// Maximum depth of utilities in which an import is searched.
-const DEEPEST_UTILITY: u32 = 8;
 
 /// The kinds of nodes whose children an excerpt has all or none of, but in Python.
 const BLOCK_KINDS: &[&str] = &["block", "compound_statement", "statement_block"];
@@ -226,7 +224,7 @@ impl<'r> Conditions<'r> {
     /// Reads a condition on what is in a node or beside it.
     fn read_relation(&mut self, (name, value): (&str, &Value), node: NodeFacts, is_negated: bool) {
         let mut need = TextNeed::Affected;
-        let is_import = self.grammar.has_local_rules() && self.asks_for_import(value, 0);
+        let is_import = self.grammar.has_local_rules() && self.asks_for_import(value, &mut Vec::new());
         let (is_rest, is_in_module) = if name == "has" {
             let is_left_out = self.may_be_left_out(value);
             if node.place != NodePlace::InMatch && !is_left_out && is_asynchronous(value) {
@@ -276,20 +274,21 @@ impl<'r> Conditions<'r> {
         }
     }
 
-    /// Checks whether a condition asks for an import, `depth` utilities down.
-    fn asks_for_import(&self, condition: &Value, depth: u32) -> bool {
+    /// Checks whether a condition asks for an import. Each of its utilities is `read` once, however often it is named.
+    fn asks_for_import<'v>(&'v self, condition: &'v Value, read: &mut Vec<&'v str>) -> bool {
         match condition {
             Value::Object(fields) => fields.iter().any(|(name, value)| match (name.as_str(), value) {
                 ("kind" | "selector", Value::String(kind)) => IMPORT_KINDS.contains(&kind.as_str()),
                 ("pattern" | "context", Value::String(code)) => {
                     IMPORT_PATTERNS.iter().any(|begin| code.trim_start().starts_with(begin))
                 }
-                ("matches", Value::String(name)) if depth < DEEPEST_UTILITY => {
-                    self.utils.get(name).is_some_and(|utility| self.asks_for_import(utility, depth + 1))
+                ("matches", Value::String(name)) if !read.contains(&name.as_str()) => {
+                    read.push(name);
+                    self.utils.get(name).is_some_and(|utility| self.asks_for_import(utility, read))
                 }
-                _ => self.asks_for_import(value, depth),
+                _ => self.asks_for_import(value, read),
             }),
-            Value::Array(values) => values.iter().any(|value| self.asks_for_import(value, depth)),
+            Value::Array(values) => values.iter().any(|value| self.asks_for_import(value, read)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         }
     }
@@ -382,7 +381,12 @@ mod tests {
 
     #[test]
     fn imports_are_in_the_text_alone_where_rules_look_at_one_function_at_a_time() {
-        let utils = r#"{"used": {"any": [{"kind": "use_declaration"}, {"matches": "used"}]}}"#;
+        // However often a utility names others and itself, it is read once.
+        let many = format!("[{}]", [r#"{"matches": "many"}"#, r#"{"matches": "more"}"#].repeat(40).join(","));
+        let utils = format!(
+            r#"{{"used": {{"any": [{{"kind": "use_declaration"}}, {{"matches": "used"}}]}},
+                "many": {{"any": {many}}}, "more": {{"any": {many}}}}}"#
+        );
         for (grammar, condition, expected) in [
             (Grammar::Go, r#"{"inside": {"stopBy": "end", "has": {"kind": "import_spec"}}}"#, TextNeed::Always),
             (Grammar::Go, r#"{"not": {"inside": {"has": {"kind": "import_spec"}}}}"#, TextNeed::OnMatch),
@@ -393,6 +397,7 @@ mod tests {
             (Grammar::Rust, r#"{"precedes": {"matches": "used"}}"#, TextNeed::Always),
             (Grammar::Rust, r#"{"precedes": {"pattern": "f($A)"}}"#, TextNeed::Affected),
             (Grammar::Rust, r#"{"kind": "use_declaration", "has": {"kind": "use_list"}}"#, TextNeed::Affected),
+            (Grammar::Rust, r#"{"precedes": {"matches": "many"}}"#, TextNeed::Affected),
             // Excerpts of others have them.
             (Grammar::Java, r#"{"inside": {"has": {"kind": "import_declaration"}}}"#, TextNeed::Affected),
         ] {
