@@ -59,15 +59,6 @@ enum CoverageDuty {
     Only(BTreeSet<usize>),
 }
 
-impl CoverageDuty {
-    fn is_on(&self, at: usize) -> bool {
-        match self {
-            Self::AllBut(carried) => !carried.contains_key(&at),
-            Self::Only(files) => files.contains(&at),
-        }
-    }
-}
-
 #[derive(Debug, Clone, Default)]
 struct TrackedFile {
     old: LineSet,
@@ -202,10 +193,9 @@ impl CoverageTracker {
             (None, CoverageDuty::Only(files)) if files.contains(&at) => seen.state(file),
             (None, CoverageDuty::Only(_)) => (CoverageState::Skipped, Some("no part of the review had it".to_owned())),
         };
-        // A file that was skipped is a gap of its own.
-        let is_cut = state == CoverageState::Truncated && file.reviewable() && self.duty.is_on(at);
-        let reason_of_gap = reason.as_ref().filter(|_| is_cut && !seen.missing(file).hunks.is_empty());
-        let gap = reason_of_gap.map(|reason| Omission {
+        // Only of a file to cover some hunks may be missing. One that was skipped is a gap of its own.
+        let is_gap = state == CoverageState::Truncated && file.reviewable();
+        let gap = reason.as_ref().filter(|_| is_gap).map(|reason| Omission {
             path: Some(file.path.to_string()),
             reason: reason.clone(),
             unseen: true,
