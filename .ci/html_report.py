@@ -248,6 +248,13 @@ class Reader:
     def focused(self):
         return self.page.evaluate("document.activeElement.closest('[data-finding], [data-file]')?.id ?? document.activeElement.id")
 
+    def until(self, holds):
+        """Waits for the page. Playwright's own wait evaluates a text in the page, which the policy of the page forbids."""
+        end = time.monotonic() + PATIENCE
+        while not self.page.evaluate(holds):
+            check(time.monotonic() < end, f"after {PATIENCE} s it does not hold that {holds}")
+            self.page.wait_for_timeout(20)
+
     def shoot(self, name, whole=False):
         self.page.screenshot(path=SHOTS / f"{name}.png", full_page=whole)
 
@@ -315,6 +322,8 @@ def use_keys(reader):
     page.locator("#shortcuts").uncheck()
     page.keyboard.press("Escape")
     check(not page.locator("#help").is_visible(), "Escape closes the help")
+    # The focus leaves a closed dialog when the page is drawn next.
+    reader.until("!document.activeElement.closest('dialog')")
     before = reader.focused()
     page.keyboard.press("j")
     check(reader.focused() == before, "keys that are switched off do nothing")
@@ -327,13 +336,13 @@ def use_links(reader):
     page = reader.page
     page.locator("[name=severity][value=critical]").uncheck()
     page.evaluate("location.hash = '#finding-1'")
-    page.wait_for_function("document.activeElement.id === 'finding-1'")
+    reader.until("document.activeElement.id === 'finding-1'")
     check(page.locator("#finding-1").is_visible(), "a link to a finding shows it whatever the filters say")
     page.locator("#finding-1 figcaption a").first.click()
-    page.wait_for_function("document.activeElement.closest('[data-file]')")
+    reader.until("document.activeElement.closest('[data-file]')")
     check(page.locator("[data-file][open] .note").first.is_visible(), "the diff of a file names its findings")
     page.locator("[data-file][open] .note").first.click()
-    page.wait_for_function("document.activeElement.closest('[data-finding]')")
+    reader.until("document.activeElement.closest('[data-finding]')")
 
 
 def use_theme(reader):
