@@ -40,11 +40,17 @@ const MODIFIERS: &[&str] = &[
 static ASYNC: LazyPattern = LazyPattern::new(
     r"^(?:@[\w.]+(?:\([^)]*\))?\s*)*[^(]*\basync\b|=\s*(?:/\*.*?\*/\s*)*async\b|\basync\s+function\b\s*\*?\s*[\w$]",
 );
+/// The word before it.
+const ASYNC_WORD: &[u8] = b"async";
+/// Words around it that are no name.
+const NAMELESS: &[&str] = &["async", "const", "default", "export", "function", "let", "static", "this", "var"];
 /// Beginnings of blocks that others depend on.
 const IMPORTS: &[&str] =
     &["export {", "export * ", "export type {", "exports", "extern ", "from ", "import", "module.exports", "package"];
 /// Words that name a type or a module.
 const TYPES: &[&str] = &["class", "enum", "interface", "namespace", "new", "record", "struct", "union"];
+/// Words of a script that begin a module, or a part of another one.
+const MODULES: &[&str] = &["global", "module", "namespace"];
 /// Beginnings of a function that is called where it stands.
 const CALLED_FUNCTIONS: &[&str] =
     &["!function", "((", "(() =>", "(async () =>", "(async function", "(function", ";(function"];
@@ -72,7 +78,16 @@ pub(super) struct Block {
     leads: bool,
     /// `true` if it has comments only.
     is_comment: bool,
+    /// From the first to the last line of it that begins an asynchronous function of a script which has a name.
+    asynchronous: Span<usize>,
     pub(super) content: BlockContent,
+}
+
+impl Block {
+    /// Checks whether it is an asynchronous function of a script, or names one.
+    pub(super) fn is_asynchronous(&self) -> bool {
+        !self.asynchronous.is_empty()
+    }
 }
 
 /// The use of a block for the rest of the text.
@@ -132,6 +147,22 @@ impl DividedText {
         bytes_of(&self.lines, lines)
     }
 
+    /// Returns the words of a block of `text` that may be names of its asynchronous functions: those up to a `=` or a `:` before each, and
+    /// those up to its parameters.
+    pub(super) fn asynchronous_names<'t>(&self, block: &Block, text: &'t str) -> Vec<&'t str> {
+        let code = text.get(self.bytes_of(&(block.begins..block.asynchronous.end))).unwrap_or_default();
+        let mut names = Vec::new();
+        let mut before = 0;
+        for at in memchr::memmem::find_iter(code.as_bytes(), ASYNC_WORD) {
+            let (head, rest) = (&code[before..at], &code[at + ASYNC_WORD.len()..]);
+            names.extend(head.contains(['=', ':']).then(|| script_words(head)).into_iter().flatten());
+            names.extend(script_words(rest.lines().next().and_then(|rest| rest.split('(').next()).unwrap_or_default()));
+            before = at;
+        }
+        names.retain(|name| !NAMELESS.contains(name));
+        names
+    }
+
     /// Returns the number of brackets that are open at the begin of a line; `None` if a string or a comment is.
     pub(super) fn depth(&self, line: usize) -> Option<u32> {
         self.lines.get(line).filter(|line| !line.goes_on).map(|line| line.depth)
@@ -149,7 +180,7 @@ struct Divider<'t> {
     grammar: Grammar,
     text: &'t str,
     lines: &'t [NestedLine],
-    /// The lines at whatever depth that give names to the rest of the text, ascending.
+    /// The lines at whatever depth that give names to the rest of the text, or begin an asynchronous function of a script; ascending.
     naming: Vec<usize>,
 }
 
@@ -174,7 +205,7 @@ impl<'t> Divider<'t> {
             let is_nested = self.lines.get(at).is_some_and(|line| line.depth == depth && !line.goes_on);
             // Most lines are inside of something, and only make its block longer.
             if !is_nested && let Some(last) = found.last_mut().filter(|last| !last.leads) {
-                last.use_by_others = last.use_by_others.max(self.line_use(at, false, depth));
+                last.use_by_others = last.use_by_others.max(self.line_use(at));
                 last.lines.end = at + 1;
                 continue;
             }
@@ -187,7 +218,7 @@ impl<'t> Divider<'t> {
             } else if begins && is_macro(self.grammar, inner) {
                 BlockUse::Names
             } else {
-                self.line_use(at, is_nested, depth)
+                self.line_use(at)
             };
             let goes_on = is_nested && continues(line.trim_start());
             // Comments may stand between the branches of a statement.
@@ -214,13 +245,16 @@ impl<'t> Divider<'t> {
                     leads: begins && leads(self.grammar, inner),
                     use_by_others,
                     is_comment: begins && !has_code,
+                    asynchronous: 0..0,
                     content: BlockContent::Code,
                 }),
             }
         }
         for block in &mut found {
             let is_single = !self.text_of(&(block.begins..block.lines.end)).trim_end().contains('\n');
-            let own = if is_single && self.text_of(&block.lines).trim_start().starts_with('#') {
+            let own = if block.is_comment {
+                BlockUse::None
+            } else if is_single && self.text_of(&block.lines).trim_start().starts_with('#') {
                 BlockUse::Attribute
             } else if is_single || self.has_macros(block) {
                 BlockUse::Names
@@ -228,6 +262,7 @@ impl<'t> Divider<'t> {
                 BlockUse::None
             };
             block.use_by_others = block.use_by_others.max(own);
+            block.asynchronous = self.asynchronous(block, depth);
             block.content = self.content(block, depth, level);
         }
         found
@@ -240,12 +275,27 @@ impl<'t> Divider<'t> {
         self.grammar.is_script() && begins_called_function(line) && before().is_some_and(is_end)
     }
 
-    /// Returns the use of a line inside of a block for the rest of the text; `is_nested`: it is at the depth of its block.
-    fn line_use(&self, at: usize, is_nested: bool, depth: u32) -> BlockUse {
-        let is_closing = || self.line(at).trim_start().starts_with([')', ']', '}']);
-        let is_outer = || is_nested || self.lines.get(at).is_some_and(|line| line.depth == depth + 1) && is_closing();
-        let gives = self.naming.binary_search(&at).is_ok() && (!self.grammar.is_script() || is_outer());
+    /// Returns the use of a line inside of a block for the rest of the text.
+    fn line_use(&self, at: usize) -> BlockUse {
+        let gives = !self.grammar.is_script() && self.naming.binary_search(&at).is_ok();
         if gives { BlockUse::Names } else { BlockUse::None }
+    }
+
+    /// Returns the lines of a block, from the first to the last one, that begin an asynchronous function of a script at its depth.
+    fn asynchronous(&self, block: &Block, depth: u32) -> Span<usize> {
+        if !self.grammar.is_script() {
+            return 0..0;
+        }
+        let is_closing = |at: usize| self.line(at).trim_start().starts_with([')', ']', '}']);
+        let is_outer = |at: usize| {
+            let line = self.lines.get(at);
+            let is_nested = line.is_some_and(|line| line.depth == depth && !line.goes_on);
+            is_nested || line.is_some_and(|line| line.depth == depth + 1) && is_closing(at)
+        };
+        let from = self.naming.partition_point(|at| *at < block.begins);
+        let lines = self.naming[from..].iter().copied().take_while(|at| *at < block.lines.end);
+        let mut lines = lines.filter(|at| is_outer(*at));
+        lines.next().map_or(0..0, |first| first..lines.last().unwrap_or(first) + 1)
     }
 
     /// Checks whether a block that is no function has a macro, which may define anything.
@@ -378,7 +428,7 @@ impl<'t> Divider<'t> {
             Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => {
                 let is_other =
                     has(&["class"]) || ["type", "interface", "enum"].contains(&first) || first.starts_with("switch");
-                let is_named = ["function", "function*", "namespace"].contains(&first);
+                let is_named = ["function", "function*"].contains(&first) || MODULES.contains(&first);
                 let is_method = level > 0 && !before.trim().is_empty() && is_plain(&['$', '#', '*', '\t']);
                 !is_other && (is_named || is_method || head.ends_with([')']) || head.ends_with("=>"))
             }
@@ -395,9 +445,11 @@ impl<'t> Divider<'t> {
     fn begins_module(&self, line: usize) -> bool {
         let line = self.line(line).trim_start();
         let mut words = line.split_whitespace().skip_while(|word| is_modifier(word));
-        let mut is_namespace =
-            || words.next() == Some("namespace") && words.next().is_some_and(|name| !name.starts_with('='));
-        self.grammar.is_script() && (begins_called_function(line) || is_namespace())
+        let mut is_module = || {
+            let is_declared = words.next().is_some_and(|word| MODULES.contains(&word));
+            is_declared && words.next().is_some_and(|name| !name.starts_with('='))
+        };
+        self.grammar.is_script() && (begins_called_function(line) || is_module())
     }
 
     /// Returns the first of these lines that is a statement of a body of Python.
@@ -421,7 +473,7 @@ fn begins_called_function(line: &str) -> bool {
     CALLED_FUNCTIONS.iter().any(|begin| line.starts_with(begin))
 }
 
-/// Returns the lines at whatever depth that give names to the rest of a text.
+/// Returns the lines at whatever depth that give names to the rest of a text, or begin an asynchronous function of a script.
 fn naming_lines(grammar: Grammar, text: &str, lines: &[NestedLine]) -> Vec<usize> {
     let line = |at: usize| text.get(bytes_of(lines, &(at..at + 1))).unwrap_or_default().trim_start();
     let with = |word: &str| {
@@ -445,6 +497,11 @@ fn naming_lines(grammar: Grammar, text: &str, lines: &[NestedLine]) -> Vec<usize
         }
         Grammar::C | Grammar::Cpp | Grammar::Go | Grammar::Java | Grammar::Bash | Grammar::Yaml => Vec::new(),
     }
+}
+
+/// Returns the words of a script.
+pub(super) fn script_words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).filter(|word| !word.is_empty())
 }
 
 /// Checks for a word before the one that names the kind of a block.

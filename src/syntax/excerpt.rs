@@ -1,14 +1,14 @@
 //! The part of a text that a change affects. Main type: [`Excerpt`].
 //!
 //! Most of a large change's texts is code that it does not touch, and parsing is what a review without a model costs. So a parser is given
-//! only the blocks with an affected line or a searched word, the imports and the statements of one line where names matter, and the first and the
-//! last block, each at its place in the text. The blocks in a type or a module of some size are selected one by one, and of an outline's
-//! functions only the heads. Where both sides are compared, the blocks that are equal on both are left out. An excerpt with a syntax error is
-//! not used: what is parsed then is the text.
+//! only the blocks with an affected line or a searched word, the imports and the statements of one line where names matter, asynchronous
+//! functions of a script of which the code around has the names, and the first and the last block, each at its place in the text. The
+//! blocks in a type or a module of some size are selected one by one, and of an outline's functions only the heads. Where both sides are
+//! compared, the blocks that are equal on both are left out. An excerpt with a syntax error is not used: what is parsed then is the text.
 //!
 //! Where a block begins and ends belongs in `blocks`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::ops::Range as Span;
 
@@ -16,7 +16,7 @@ use aho_corasick::{AhoCorasick, Match, MatchKind};
 use foldhash::quality::RandomState;
 use tree_sitter::{Point, Range};
 
-use super::blocks::{Block, BlockContent, BlockUse, DividedText, STATEMENTS};
+use super::blocks::{Block, BlockContent, BlockUse, DividedText, STATEMENTS, script_words};
 use super::focus::ScanFocus;
 use super::grammar::Grammar;
 use super::matches::{ExcerptGap, ExcerptParts};
@@ -190,6 +190,10 @@ struct BlockSelection<'a> {
     wanted: Vec<WantedLines>,
     gaps: Vec<ExcerptGap>,
     imports: Vec<Span<usize>>,
+    /// Words of the code of a script that is wanted: what has an asynchronous function of one of these names is wanted too.
+    said: HashSet<&'a str, RandomState>,
+    /// Names of the asynchronous functions that are left out.
+    left_out: Vec<&'a str>,
 }
 
 /// Lines that are wanted.
@@ -215,8 +219,33 @@ enum LinesKind {
 
 impl<'a> BlockSelection<'a> {
     fn of(divided: &'a DividedText, text: &'a str, query: ExcerptQuery<'a>) -> Self {
-        let mut selection = Self { divided, text, query, wanted: Vec::new(), gaps: Vec::new(), imports: Vec::new() };
+        let mut selection = Self {
+            divided,
+            text,
+            query,
+            wanted: Vec::new(),
+            gaps: Vec::new(),
+            imports: Vec::new(),
+            said: HashSet::default(),
+            left_out: Vec::new(),
+        };
         selection.add(&divided.blocks, 0, (false, false));
+        // What a call means depends on whether the function is asynchronous.
+        if !selection.left_out.is_empty() {
+            let code = selection.wanted.iter().flat_map(|wanted| [&wanted.lines, &wanted.rest]);
+            let said: HashSet<_, _> = code.flat_map(|lines| script_words(selection.text_of(lines))).collect();
+            if selection.left_out.iter().any(|name| said.contains(name)) {
+                selection = Self {
+                    said,
+                    wanted: Vec::new(),
+                    gaps: Vec::new(),
+                    imports: Vec::new(),
+                    left_out: Vec::new(),
+                    ..selection
+                };
+                selection.add(&divided.blocks, 0, (false, false));
+            }
+        }
         selection
     }
 
@@ -232,6 +261,9 @@ impl<'a> BlockSelection<'a> {
             // The node that is all of the text begins and ends with them.
             let is_end = level == 0 && (at == 0 || at == last);
             if !is_all && !is_end && !self.wants(block) {
+                if block.is_asynchronous() {
+                    self.left_out.extend(self.divided.asynchronous_names(block, self.text));
+                }
                 let bytes = self.divided.bytes_of(&block.lines);
                 self.gaps.push(ExcerptGap { at: bytes.start, is_in_function });
                 if block.use_by_others == BlockUse::Import {
@@ -322,13 +354,26 @@ impl<'a> BlockSelection<'a> {
     }
 
     fn wants(&self, block: &Block) -> bool {
-        let has_one = |words: &WordSet| words.stand_in(self.text_of(&block.lines));
+        let has_one = |words: &WordSet| match &block.content {
+            // What functions do is not examined.
+            BlockContent::Function { head, rest } | BlockContent::Container { head, rest, is_function: true, .. }
+                if self.query.is_outline =>
+            {
+                [head, rest].into_iter().any(|lines| words.stand_in(self.text_of(lines)))
+            }
+            _ => words.stand_in(self.text_of(&block.lines)),
+        };
+        let is_said = || {
+            let names = self.divided.asynchronous_names(block, self.text);
+            names.iter().any(|name| self.said.contains(name))
+        };
         let least = if self.query.is_local { BlockUse::Attribute } else { BlockUse::Names };
         self.query.is_all
             || block.use_by_others >= least
             || self.is_touched(&block.lines)
             || self.query.words.is_some_and(has_one)
             || self.query.types.is_some_and(has_one)
+            || block.is_asynchronous() && !self.said.is_empty() && is_said()
     }
 
     /// Checks whether all members of a block with this head are wanted.
@@ -522,7 +567,8 @@ mod tests {
         let body = |number: u8| format!("{{\n{}}}\n\n", format!("    {number};\n").repeat(40));
         let parts = [
             "use a::{\n    b,\n};\n\n".to_owned(),
-            format!("/// One.\nfn one() {}", body(1)),
+            "/// One.\n".to_owned(),
+            format!("fn one() {}", body(1)),
             format!("#[test]\nfn two()\nwhere\n    A: B,\n{}", body(2)),
             "make! {\n    c\n}\n".to_owned(),
         ];
@@ -532,9 +578,9 @@ mod tests {
             let found = excerpt(Grammar::Rust, &text, lines, words).unwrap();
             parts.each_ref().map(|part| found.contains(part.as_str()))
         };
-        assert_eq!(examined(&[line("1;")], &[]), [true, true, false, true]);
-        assert_eq!(examined(&[line("#[test]") + 1], &[]), [true, false, true, true]);
-        assert_eq!(examined(&[], &["one", "tw"]), [true, true, false, true]);
+        assert_eq!(examined(&[line("#[test]") + 1], &[]), [true, false, false, true, true]);
+        assert_eq!(examined(&[line("1;") + 9], &[]), [true, false, true, false, true]);
+        assert_eq!(examined(&[], &["one", "tw"]), [true, false, true, false, true]);
         assert_eq!(excerpt(Grammar::Rust, &text, &[line("1;"), line("2;")], &[]), None, "nearly all of it");
     }
 
@@ -596,6 +642,19 @@ mod tests {
     }
 
     #[test]
+    fn of_an_outline_no_function_is_examined_for_a_word_of_its_body() {
+        let body = "    x(word);\n".repeat(60);
+        let function = |name: &str| format!("fn {name}() {{\n{body}}}\n\n");
+        let text = ["a", "word", "c", "d"].map(function).concat();
+        let words = WordSet::of(std::iter::once("word".to_owned()).collect());
+        let part = |is_outline| {
+            of(Grammar::Rust, &text, ExcerptQuery { words: Some(&words), is_outline, ..ExcerptQuery::default() })
+        };
+        assert_eq!(part(true).unwrap().join(&text), "fn a() {\n}\n\nfn word() {\n}\n\nfn d() {\n}\n\n");
+        assert_eq!(part(false), None, "all of it");
+    }
+
+    #[test]
     fn a_name_that_begins_as_a_word_that_continues_a_statement_begins_a_block() {
         for name in ["exception_types", "case_names", "elsewhere", "finally_done", "where_clause"] {
             let text =
@@ -617,16 +676,44 @@ mod tests {
             (Grammar::Python, "try:\n    from a import b\nexcept ImportError:\n    b = None\n"),
             (Grammar::Rust, "fn a() {\n    use b::*;\n    c();\n}\n"),
             (Grammar::Rust, "static A: LazyLock<B> = LazyLock::new(|| {\n    vec![1]\n});\n"),
-            (Grammar::TypeScript, "export const a =\n  async (b) => {\n    c();\n  };\n"),
-            (Grammar::TypeScript, "const a: (\n  b: C,\n) => Promise<D> = async (b) => {\n  c();\n};\n"),
-            (Grammar::TypeScript, "/* a */ async function b() {\n    c();\n}\n"),
-            (Grammar::TypeScript, "const a: (b: C) => Promise<D> = async (b) => {\n  c();\n};\n"),
-            (Grammar::TypeScript, "const a = require(\"b\"), c = async (d) => {\n  e();\n};\n"),
-            (Grammar::TypeScript, "a(); async function b() {\n  c();\n}\n"),
         ] {
             let text = amid_others(grammar, block);
             assert!(excerpt(grammar, &text, &[1], &[]).unwrap().contains(block), "{block}");
         }
+    }
+
+    #[test]
+    fn an_asynchronous_function_is_examined_where_its_name_is() {
+        for (block, name) in [
+            ("export const run =\n  async (b) => {\n    c();\n  };\n", "run"),
+            ("const run: (\n  b: C,\n) => Promise<D> = async (b) => {\n  c();\n};\n", "run"),
+            ("/* a */ async function run() {\n    c();\n}\n", "run"),
+            ("async function* run() {\n    c();\n}\n", "run"),
+            ("const run: (b: C) => Promise<D> = async (b) => {\n  c();\n};\n", "run"),
+            ("const a = require(\"b\"), $run = async (d) => {\n  e();\n};\n", "$run"),
+            ("a(); async function run() {\n  c();\n}\n", "run"),
+            ("test(async function run() {\n  c();\n});\n", "run"),
+        ] {
+            let examined = |code: &str| {
+                let text = amid_others(Grammar::TypeScript, block).replacen("x();", code, 1);
+                excerpt(Grammar::TypeScript, &text, &[1], &[]).unwrap().contains(block)
+            };
+            assert!(examined(&format!("if ({name}()) {{}}")), "{block}");
+            assert!(!examined("if (test(runs, c)) {}"), "{block}");
+        }
+        // A method is one that another one calls.
+        let method = |name: &str, code: &str| format!("  async {name}() {{\n{code}  }}\n\n");
+        let class = |code: &str| {
+            let code = format!("    if (a) {{\n      {code};\n    }}\n");
+            let more = "    x();\n".repeat(90);
+            format!("class A {{\n{}{}{}}}\n", method("one", &code), method("two", &more), method("three", &more))
+        };
+        let methods = |code: &str| {
+            let found = excerpt(Grammar::TypeScript, &class(code), &[4], &[]).unwrap();
+            ["one", "two", "three"].map(|name| found.contains(&format!("async {name}")))
+        };
+        assert_eq!(methods("this.two()"), [true, true, false]);
+        assert_eq!(methods("this.four()"), [true, false, false]);
     }
 
     #[test]
@@ -635,6 +722,14 @@ mod tests {
         for (grammar, head, member, end, rest) in [
             (Grammar::TypeScript, "export class A {\n", "    b(): void {", "    }\n\n", "}\n"),
             (Grammar::TypeScript, "declare namespace a {\n", "    function b() {", "    }\n\n", "}\n"),
+            (Grammar::TypeScript, "declare module \"a\" {\n", "    function b() {", "    }\n\n", "}\n"),
+            (
+                Grammar::TypeScript,
+                "declare module \"a\" {\n  global {\n",
+                "    function b() {",
+                "    }\n\n",
+                "  }\n}\n",
+            ),
             (
                 Grammar::TypeScript,
                 "namespace a {\n  export namespace c {\n",

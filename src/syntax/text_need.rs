@@ -13,6 +13,7 @@ const TEXT_KINDS: &[&str] = &["document", "module", "program", "source_file", "s
 /// The kinds of nodes in a text of which an excerpt may have a part: types and modules.
 const TYPE_KINDS: &[&str] = &[
     "abstract_class_declaration",
+    "ambient_declaration",
     "class",
     "class_body",
     "class_declaration",
@@ -263,13 +264,14 @@ impl<'r> Conditions<'r> {
         }
     }
 
-    /// Checks whether an excerpt may leave out what a condition asks for. It has no syntax error, and every asynchronous function of a script
-    /// that has a name.
+    /// Checks whether an excerpt may leave out what a condition asks for. It has no syntax error, and each asynchronous function of a script
+    /// whose name its code has.
     fn may_be_left_out(&self, condition: &Value) -> bool {
         match condition.get("any").and_then(Value::as_array) {
             Some(any) => any.iter().any(|one| self.may_be_left_out(one)),
             None => {
-                text(condition, "kind") != Some("ERROR") && !(self.grammar.is_script() && is_asynchronous(condition))
+                let is_named_function = || is_asynchronous(condition) && asks_for_name(condition);
+                text(condition, "kind") != Some("ERROR") && !(self.grammar.is_script() && is_named_function())
             }
         }
     }
@@ -352,7 +354,8 @@ fn is_in_block(condition: &Value) -> bool {
 fn asks_for_name(condition: &Value) -> bool {
     match condition {
         Value::Object(fields) => fields.iter().any(|(name, value)| {
-            let is_name = |text: &str| name == "pattern" && text.starts_with('$');
+            let is_name =
+                |text: &str| name == "pattern" && text.starts_with('$') && !text.starts_with("$$") && text != "$_";
             value.as_str().is_some_and(is_name) || name != "not" && asks_for_name(value)
         }),
         Value::Array(values) => values.iter().any(asks_for_name),
@@ -432,10 +435,14 @@ mod tests {
                 TextNeed::Always,
             ),
             (
-                in_text(r#""has": {"any": [{"kind": "a", "regex": "^async\\b"}, {"kind": "ERROR"}]}"#),
+                in_text(
+                    r#""has": {"any": [{"kind": "a", "regex": "^async\\b", "has": {"pattern": "$A"}}, {"kind": "ERROR"}]}"#,
+                ),
                 "null",
                 TextNeed::AffectedOnly,
             ),
+            // Of whatever name: an excerpt has only those whose name its code has.
+            (in_text(r#""has": {"regex": "^async\\b", "has": {"pattern": "$_"}}"#), "null", TextNeed::Always),
             (
                 r#"{"inside": {"all": [{"kind": "class_body"}], "has": {"kind": "pair"}}}"#.to_owned(),
                 "null",
@@ -466,7 +473,8 @@ mod tests {
             (around(r#""not": {"has": {"kind": "pair"}}"#), TextNeed::Affected),
             (r#"{"kind": "statement_block", "has": {"kind": "pair"}}"#.to_owned(), TextNeed::Affected),
             (r#"{"inside": {"kind": "call", "has": {"kind": "pair"}}}"#.to_owned(), TextNeed::Affected),
-            (around(r#""has": {"kind": "a", "regex": "^async\\b"}"#), TextNeed::AffectedOnly),
+            (around(r#""has": {"regex": "^async\\b", "has": {"pattern": "$A"}}"#), TextNeed::AffectedOnly),
+            (around(r#""has": {"regex": "^async\\b"}"#), TextNeed::Always),
             (around(r#""regex": "^a""#), TextNeed::Affected),
         ] {
             assert_eq!(need(&rule, "null").on(("ab", Some("ac")), true), expected, "{rule}");
