@@ -42,13 +42,22 @@ fn has_one(text: &[u8], words: &[String]) -> bool {
 
 /// Checks whether an operator may stand between two operands that are equal but for blanks; `left`: the number of bytes that may be compared.
 fn is_between_equal(text: &[u8], operator: &[u8], left: &mut usize) -> bool {
-    memmem::find_iter(text, operator).any(|at| {
+    memmem::find_iter(text, operator).filter(|at| !is_in_longer(text, *at, operator)).any(|at| {
         let (before, after) = (&text[..at], &text[at + operator.len()..]);
         let begin = before.len().saturating_sub(OPERANDS);
         let after = &after[..after.len().min(2 * OPERANDS)];
         let before = &before[begin..];
         may_be_apart(before, begin > 0, after) || may_be_equal(before, after, left)
     })
+}
+
+/// Checks whether an operator is a part of a longer one, of an arrow or of a line of dashes: `===`, `-=`, `->`, `--`.
+fn is_in_longer(text: &[u8], at: usize, operator: &[u8]) -> bool {
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    let after = text.get(at + operator.len());
+    after == Some(&b'=')
+        || operator == b"-" && (before == Some(&b'-') || matches!(after, Some(b'-' | b'>')))
+        || operator.starts_with(b"=") && matches!(before, Some(b'=' | b'!'))
 }
 
 /// Checks whether the operands of an operator may be so far apart, or so long, that nothing is known of them: a comment may be between.
@@ -155,6 +164,12 @@ mod tests {
             ("for x in 0..first == first..9 {", true),
             ("fn first() -> u8 { // the first - or the second", false),
             ("let url = \"https://a\";\nif first == second {", false),
+            ("a.b -a.b", true),
+            ("fn a() -> a {", false),
+            ("// ----------", false),
+            ("x === x", false),
+            ("x !== x", false),
+            ("x -= x", false),
             ("==", true),
             ("=", false),
         ] {

@@ -19,6 +19,8 @@ const SMALLEST: usize = 1 << 10;
 
 /// Words at the margin that continue a statement.
 const CONTINUATIONS: &[&str] = &["case", "catch", "default:", "elif", "else", "except", "finally", "where"];
+/// Their first letters: most lines begin with none.
+const CONTINUING: [char; 5] = ['c', 'd', 'e', 'f', 'w'];
 /// Words before the one that names the kind of a block.
 const MODIFIERS: &[&str] = &[
     "abstract",
@@ -47,6 +49,8 @@ const NAMELESS: &[&str] = &["async", "const", "default", "export", "function", "
 /// Beginnings of blocks that others depend on.
 const IMPORTS: &[&str] =
     &["export {", "export * ", "export type {", "exports", "extern ", "from ", "import", "module.exports", "package"];
+/// First letters of those, and of an import of Rust.
+const IMPORTING: [char; 6] = ['e', 'f', 'i', 'm', 'p', 'u'];
 /// Words that name a type or a module.
 const TYPES: &[&str] = &["class", "enum", "interface", "namespace", "new", "record", "struct", "union"];
 /// Words of a script that begin a module, or a part of another one.
@@ -354,7 +358,7 @@ impl<'t> Divider<'t> {
     }
 
     fn is_blank(&self, at: usize) -> bool {
-        self.line(at).trim().is_empty()
+        self.line(at).chars().all(char::is_whitespace)
     }
 
     /// Returns the line on which the head of a block begins: in C that before it may have its type.
@@ -533,6 +537,9 @@ fn is_declaration(line: &str) -> bool {
 
 /// Checks whether a line begins with a word that continues a statement.
 fn continues(line: &str) -> bool {
+    if !line.starts_with(CONTINUING) {
+        return false;
+    }
     let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     CONTINUATIONS.iter().any(|word| line.strip_prefix(word).is_some_and(|rest| word.ends_with(':') || is_end(rest)))
 }
@@ -544,6 +551,9 @@ fn begins_block(line: &str) -> bool {
 
 /// Checks whether what a line begins gives names to the rest of the text, or out of it.
 fn is_import(grammar: Grammar, line: &str) -> bool {
+    if !line.starts_with(IMPORTING) {
+        return false;
+    }
     let is_use = || {
         let public = line.strip_prefix("pub").map_or(line, str::trim_start);
         let inside = public.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(public, |(_, rest)| rest);
