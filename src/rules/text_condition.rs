@@ -4,6 +4,8 @@
 
 use memchr::memmem;
 
+use crate::domain::text::is_word_byte;
+
 /// Number of bytes before an operator in which its operands are compared; after it, twice as many, as blanks may differ.
 const OPERANDS: usize = 512;
 /// Number of bytes that are compared in a text; where that is not enough it may have anything.
@@ -97,20 +99,17 @@ fn may_be_equal(before: &[u8], after: &[u8], left: &mut usize) -> bool {
     })
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
-}
-
 /// Checks whether an operand begins before this byte.
 fn is_within(first: u8, before: &[u8]) -> bool {
     let ends = |end: &[u8]| before.ends_with(end);
-    is_word(first) && (before.last().is_some_and(|last| is_word(*last)) || ends(b"::") || ends(b".") && !ends(b".."))
+    is_word_byte(first)
+        && (before.last().is_some_and(|last| is_word_byte(*last)) || ends(b"::") || ends(b".") && !ends(b".."))
 }
 
 /// Checks whether an operand goes on with what follows.
 fn goes_on(rest: &[u8]) -> bool {
     let begins = |begin: &[u8]| rest.trim_ascii_start().starts_with(begin);
-    rest.first().is_some_and(|next| is_word(*next) || b"([".contains(next))
+    rest.first().is_some_and(|next| is_word_byte(*next) || b"([".contains(next))
         || begins(b"::")
         || begins(b".") && !begins(b"..")
 }

@@ -18,7 +18,7 @@ mod shell;
 mod strip;
 mod words;
 
-pub use byte_set::byte_set;
+pub use byte_set::{byte_set, is_word_byte};
 pub use commands::{BuildLog, BuildLogs, CommandEscaper, Syntax};
 pub use fence::fence_for;
 pub use file_text::FileText;

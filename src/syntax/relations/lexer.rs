@@ -3,7 +3,7 @@
 //! It knows the comments and strings of a few languages and nothing of their grammar: it is an order of magnitude faster than a parser, and
 //! no text can make it fail. The time grows with the text alone.
 
-use crate::domain::text::byte_set;
+use crate::domain::text::is_word_byte;
 
 /// The lexical family of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,12 +85,6 @@ struct Lexer<'a> {
     unclosed: [(u8, usize); 2],
 }
 
-fn is_word(byte: u8) -> bool {
-    // A table, since nearly every byte of a text is looked up.
-    static WORDS: [bool; 256] = byte_set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
-    byte >= 0x80 || WORDS[usize::from(byte)]
-}
-
 impl<'a> Lexer<'a> {
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
@@ -139,7 +133,7 @@ impl<'a> Lexer<'a> {
                 }
                 (b'}', _) => self.closing_brace(),
                 (b'0'..=b'9', _) => self.number(),
-                _ if is_word(byte) || byte == b'$' && self.family == LexicalFamily::Script => self.word(),
+                _ if is_word_byte(byte) || byte == b'$' && self.family == LexicalFamily::Script => self.word(),
                 _ => self.sign(byte),
             }
         }
@@ -170,7 +164,7 @@ impl<'a> Lexer<'a> {
 
     fn number(&mut self) {
         let start = self.at;
-        while is_word(self.peek(0)) || self.peek(0) == b'.' && self.peek(1).is_ascii_digit() {
+        while is_word_byte(self.peek(0)) || self.peek(0) == b'.' && self.peek(1).is_ascii_digit() {
             self.at += 1;
         }
         self.add(Token::Sign(b'0'), start);
@@ -178,7 +172,7 @@ impl<'a> Lexer<'a> {
 
     fn word(&mut self) {
         let (start, is_script) = (self.at, self.family == LexicalFamily::Script);
-        self.at += self.count(|byte| is_word(byte) || byte == b'$' && is_script);
+        self.at += self.count(|byte| is_word_byte(byte) || byte == b'$' && is_script);
         let word = self.slice(start, self.at);
         let quote = self.peek(0);
         match self.family {
@@ -248,7 +242,7 @@ impl<'a> Lexer<'a> {
             return;
         }
         self.at += 1;
-        while is_word(self.peek(0)) {
+        while is_word_byte(self.peek(0)) {
             self.at += 1;
         }
     }
