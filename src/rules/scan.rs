@@ -239,7 +239,7 @@ fn structural(
     let parse = |excerpt| look.trees.parse_affected(grammar, text, excerpt, look.beside, watch);
     let other = look.other.map(FileText::text);
     let is_head = look.side == DiffSide::New && look.wanted.on == ReportedSide::Added;
-    let part = excerpt.map(|excerpt| excerpt.join_with_imports(text));
+    let part = excerpt.map(|excerpt| excerpt.join_searched(text));
     let mut tree = None;
     for plan in plans {
         // On which tree a rule is matched does not depend on the other rules of a run: the base is compared with some of them only.

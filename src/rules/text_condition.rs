@@ -44,7 +44,7 @@ fn has_one(text: &[u8], words: &[String]) -> bool {
 
 /// Checks whether an operator may stand between two operands that are equal but for blanks; `left`: the number of bytes that may be compared.
 fn is_between_equal(text: &[u8], operator: &[u8], left: &mut usize) -> bool {
-    memmem::find_iter(text, operator).filter(|at| !is_in_longer(text, *at, operator)).any(|at| {
+    memmem::find_iter(text, operator).filter(|at| !is_no_operator(text, *at, operator)).any(|at| {
         let (before, after) = (&text[..at], &text[at + operator.len()..]);
         let begin = before.len().saturating_sub(OPERANDS);
         let after = &after[..after.len().min(2 * OPERANDS)];
@@ -53,12 +53,13 @@ fn is_between_equal(text: &[u8], operator: &[u8], left: &mut usize) -> bool {
     })
 }
 
-/// Checks whether an operator is a part of a longer one, of an arrow or of a line of dashes: `===`, `-=`, `->`, `--`.
-fn is_in_longer(text: &[u8], at: usize, operator: &[u8]) -> bool {
+/// Checks whether an operator is not one by what is around it: it ends in `=`, or is a part of `===`, `!==` or `->`, or of a line of dashes.
+fn is_no_operator(text: &[u8], at: usize, operator: &[u8]) -> bool {
     let before = at.checked_sub(1).and_then(|before| text.get(before));
     let after = text.get(at + operator.len());
+    let around = &text[at.saturating_sub(2)..text.len().min(at + 3)];
     after == Some(&b'=')
-        || operator == b"-" && (before == Some(&b'-') || matches!(after, Some(b'-' | b'>')))
+        || operator == b"-" && (after == Some(&b'>') || memmem::find(around, b"---").is_some())
         || operator.starts_with(b"=") && matches!(before, Some(b'=' | b'!'))
 }
 
@@ -169,6 +170,7 @@ mod tests {
             ("x === x", false),
             ("x !== x", false),
             ("x -= x", false),
+            ("-a.b--a.b", true),
             ("==", true),
             ("=", false),
         ] {

@@ -4,11 +4,12 @@
 //! the blocks of its members. Which blocks are parsed belongs in `excerpt`; brackets, strings and comments that are open at a line belong in
 //! `nesting`.
 
+use std::collections::BTreeSet;
 use std::ops::Range as Span;
 
+use super::asynchronous;
 use super::grammar::Grammar;
 use super::nesting::{self, NestedLine};
-use crate::domain::text::LazyPattern;
 
 /// Maximum number of lines that are divided into blocks; a text with more is generated.
 const MOST_DIVIDED: usize = 100_000;
@@ -38,14 +39,6 @@ const MODIFIERS: &[&str] = &[
     "strictfp",
     "unsafe",
 ];
-/// Lines of a script that begin an asynchronous function which has a name.
-static ASYNC: LazyPattern = LazyPattern::new(
-    r"^(?:@[\w.]+(?:\([^)]*\))?\s*)*[^(]*\basync\b|=\s*(?:/\*.*?\*/\s*)*async\b|\basync\s+function\b\s*\*?\s*[\w$]",
-);
-/// The word before it.
-const ASYNC_WORD: &[u8] = b"async";
-/// Words around it that are no name.
-const NAMELESS: &[&str] = &["async", "const", "default", "export", "function", "let", "static", "this", "var"];
 /// Beginnings of blocks that others depend on.
 const IMPORTS: &[&str] =
     &["export {", "export * ", "export type {", "exports", "extern ", "from ", "import", "module.exports", "package"];
@@ -80,15 +73,15 @@ pub(super) struct Block {
     pub(super) use_by_others: BlockUse,
     /// `true` if it belongs to the block after it: a decorator, a comment, the type that a function returns.
     leads: bool,
-    /// `true` if it has comments only.
-    is_comment: bool,
-    /// From the first to the last line of it that begins an asynchronous function of a script which has a name.
+    /// `true` if no line at its margin begins code.
+    pub(super) is_comment: bool,
+    /// From the first to the last line at its depth on which an asynchronous function of a script begins that has a name.
     asynchronous: Span<usize>,
     pub(super) content: BlockContent,
 }
 
 impl Block {
-    /// Checks whether it is an asynchronous function of a script, or names one.
+    /// Checks whether an asynchronous function of a script begins at its depth that has a name.
     pub(super) fn is_asynchronous(&self) -> bool {
         !self.asynchronous.is_empty()
     }
@@ -127,7 +120,13 @@ impl DividedText {
             return None;
         }
         let lines = nesting::lines(grammar, text)?;
-        let divider = Divider { grammar, text, naming: naming_lines(grammar, text, &lines), lines: &lines };
+        let divider = Divider {
+            grammar,
+            text,
+            lines: &lines,
+            naming: naming_lines(grammar, text, &lines),
+            asynchronous: asynchronous_lines(grammar, text, &lines),
+        };
         let blocks = divider.blocks(0..lines.len() - 1, (0, 0), 0);
         Some(Self { grammar, lines, blocks })
     }
@@ -151,20 +150,11 @@ impl DividedText {
         bytes_of(&self.lines, lines)
     }
 
-    /// Returns the words of a block of `text` that may be names of its asynchronous functions: those up to a `=` or a `:` before each, and
-    /// those up to its parameters.
-    pub(super) fn asynchronous_names<'t>(&self, block: &Block, text: &'t str) -> Vec<&'t str> {
-        let code = text.get(self.bytes_of(&(block.begins..block.asynchronous.end))).unwrap_or_default();
-        let mut names = Vec::new();
-        let mut before = 0;
-        for at in memchr::memmem::find_iter(code.as_bytes(), ASYNC_WORD) {
-            let (head, rest) = (&code[before..at], &code[at + ASYNC_WORD.len()..]);
-            names.extend(head.contains(['=', ':']).then(|| script_words(head)).into_iter().flatten());
-            names.extend(script_words(rest.lines().next().and_then(|rest| rest.split('(').next()).unwrap_or_default()));
-            before = at;
-        }
-        names.retain(|name| !NAMELESS.contains(name));
-        names
+    /// Returns the words of a block of `text` that may be names of its asynchronous functions; `None` if one of them has a name that is not
+    /// known.
+    pub(super) fn asynchronous_names<'t>(&self, block: &Block, text: &'t str) -> Option<BTreeSet<&'t str>> {
+        let code = text.get(self.bytes_of(&(block.begins..block.lines.end)))?;
+        asynchronous::names(code, self.bytes_of(&(block.begins..block.asynchronous.end)).len())
     }
 
     /// Returns the number of brackets that are open at the begin of a line; `None` if a string or a comment is.
@@ -184,8 +174,10 @@ struct Divider<'t> {
     grammar: Grammar,
     text: &'t str,
     lines: &'t [NestedLine],
-    /// The lines at whatever depth that give names to the rest of the text, or begin an asynchronous function of a script; ascending.
+    /// The lines at whatever depth that give names to the rest of the text, ascending.
     naming: Vec<usize>,
+    /// Those on which an asynchronous function of a script begins that has a name.
+    asynchronous: Vec<usize>,
 }
 
 impl<'t> Divider<'t> {
@@ -256,7 +248,9 @@ impl<'t> Divider<'t> {
         }
         for block in &mut found {
             let is_single = !self.text_of(&(block.begins..block.lines.end)).trim_end().contains('\n');
-            let own = if block.is_comment {
+            let ends_comment =
+                || self.line(block.begins).rsplit_once("*/").is_none_or(|(_, rest)| rest.trim().is_empty());
+            let own = if is_single && block.is_comment && ends_comment() {
                 BlockUse::None
             } else if is_single && self.text_of(&block.lines).trim_start().starts_with('#') {
                 BlockUse::Attribute
@@ -281,23 +275,19 @@ impl<'t> Divider<'t> {
 
     /// Returns the use of a line inside of a block for the rest of the text.
     fn line_use(&self, at: usize) -> BlockUse {
-        let gives = !self.grammar.is_script() && self.naming.binary_search(&at).is_ok();
-        if gives { BlockUse::Names } else { BlockUse::None }
+        if self.naming.binary_search(&at).is_ok() { BlockUse::Names } else { BlockUse::None }
     }
 
     /// Returns the lines of a block, from the first to the last one, that begin an asynchronous function of a script at its depth.
     fn asynchronous(&self, block: &Block, depth: u32) -> Span<usize> {
-        if !self.grammar.is_script() {
-            return 0..0;
-        }
         let is_closing = |at: usize| self.line(at).trim_start().starts_with([')', ']', '}']);
         let is_outer = |at: usize| {
             let line = self.lines.get(at);
             let is_nested = line.is_some_and(|line| line.depth == depth && !line.goes_on);
             is_nested || line.is_some_and(|line| line.depth == depth + 1) && is_closing(at)
         };
-        let from = self.naming.partition_point(|at| *at < block.begins);
-        let lines = self.naming[from..].iter().copied().take_while(|at| *at < block.lines.end);
+        let from = self.asynchronous.partition_point(|at| *at < block.begins);
+        let lines = self.asynchronous[from..].iter().copied().take_while(|at| *at < block.lines.end);
         let mut lines = lines.filter(|at| is_outer(*at));
         lines.next().map_or(0..0, |first| first..lines.last().unwrap_or(first) + 1)
     }
@@ -445,7 +435,8 @@ impl<'t> Divider<'t> {
         }
     }
 
-    /// Checks whether a line of a script begins a function that is called where it stands, or a namespace: what is in it is a module.
+    /// Checks whether a line of a script begins a function that is called where it stands, a namespace or a declared module: what is in it is a
+    /// module.
     fn begins_module(&self, line: usize) -> bool {
         let line = self.line(line).trim_start();
         let mut words = line.split_whitespace().skip_while(|word| is_modifier(word));
@@ -477,7 +468,16 @@ fn begins_called_function(line: &str) -> bool {
     CALLED_FUNCTIONS.iter().any(|begin| line.starts_with(begin))
 }
 
-/// Returns the lines at whatever depth that give names to the rest of a text, or begin an asynchronous function of a script.
+/// Returns the lines at whatever depth on which an asynchronous function of a script begins that has a name.
+fn asynchronous_lines(grammar: Grammar, text: &str, lines: &[NestedLine]) -> Vec<usize> {
+    let line_at = |byte: usize| {
+        let at = lines.partition_point(|line| line.start <= byte) - 1;
+        (at, text.get(bytes_of(lines, &(at..at + 1))).unwrap_or_default().trim_start())
+    };
+    if grammar.is_script() { asynchronous::lines(text, line_at) } else { Vec::new() }
+}
+
+/// Returns the lines at whatever depth that give names to the rest of a text.
 fn naming_lines(grammar: Grammar, text: &str, lines: &[NestedLine]) -> Vec<usize> {
     let line = |at: usize| text.get(bytes_of(lines, &(at..at + 1))).unwrap_or_default().trim_start();
     let with = |word: &str| {
@@ -494,18 +494,16 @@ fn naming_lines(grammar: Grammar, text: &str, lines: &[NestedLine]) -> Vec<usize
         }
         // All names of a module, also in a function.
         Grammar::Rust => with("::*").into_iter().filter(|at| is_import(grammar, line(*at))).collect(),
-        // What a call means depends on whether the function is asynchronous.
-        Grammar::JavaScript | Grammar::TypeScript | Grammar::Tsx => {
-            let begins = |at: &usize| ASYNC.regex().is_some_and(|heads| heads.is_match(line(*at)));
-            with("async").into_iter().filter(begins).collect()
-        }
-        Grammar::C | Grammar::Cpp | Grammar::Go | Grammar::Java | Grammar::Bash | Grammar::Yaml => Vec::new(),
+        Grammar::JavaScript
+        | Grammar::TypeScript
+        | Grammar::Tsx
+        | Grammar::C
+        | Grammar::Cpp
+        | Grammar::Go
+        | Grammar::Java
+        | Grammar::Bash
+        | Grammar::Yaml => Vec::new(),
     }
-}
-
-/// Returns the words of a script.
-pub(super) fn script_words(code: &str) -> impl Iterator<Item = &str> {
-    code.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).filter(|word| !word.is_empty())
 }
 
 /// Checks for a word before the one that names the kind of a block.

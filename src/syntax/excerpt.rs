@@ -16,7 +16,8 @@ use aho_corasick::{AhoCorasick, Match, MatchKind};
 use foldhash::quality::RandomState;
 use tree_sitter::{Point, Range};
 
-use super::blocks::{Block, BlockContent, BlockUse, DividedText, STATEMENTS, script_words};
+use super::asynchronous;
+use super::blocks::{Block, BlockContent, BlockUse, DividedText, STATEMENTS};
 use super::focus::ScanFocus;
 use super::grammar::Grammar;
 use super::matches::{ExcerptGap, ExcerptParts};
@@ -30,8 +31,8 @@ const MOST_PERCENT: usize = 80;
 pub struct Excerpt {
     pub(super) ranges: Vec<Range>,
     pub(super) gaps: Vec<ExcerptGap>,
-    /// The imports that a local query leaves out, in bytes.
-    imports: Vec<Span<usize>>,
+    /// The imports and comments that it leaves out, in bytes: a string that a rule needs may be in one.
+    searched: Vec<Span<usize>>,
 }
 
 /// Words, each searched as a whole one.
@@ -87,7 +88,7 @@ fn is_part(c: char) -> bool {
 pub struct ExcerptQuery<'a> {
     /// The lines that the change affects.
     pub focus: Option<&'a ScanFocus>,
-    /// Words; what has one of them is examined.
+    /// Words; what has one of them is examined, of an outline's functions those whose heads have one.
     pub words: Option<&'a WordSet>,
     /// Types; all members of what has one of them in its head are examined.
     pub types: Option<&'a WordSet>,
@@ -109,7 +110,7 @@ impl Excerpt {
     /// Selects the blocks of `text` that are examined.
     pub(super) fn select(divided: &DividedText, text: &str, query: ExcerptQuery<'_>) -> Self {
         let selection = BlockSelection::of(divided, text, query);
-        Self { ranges: selection.join(), gaps: selection.gaps, imports: selection.imports }
+        Self { ranges: selection.join(), gaps: selection.gaps, searched: selection.searched }
     }
 
     /// Selects the blocks of two texts that are examined and of which the other text has no equal one, with the heads of what is around them.
@@ -123,7 +124,7 @@ impl Excerpt {
         [one, other].map(|selection| Self {
             ranges: if is_any { selection.join() } else { Vec::new() },
             gaps: Vec::new(),
-            imports: Vec::new(),
+            searched: Vec::new(),
         })
     }
 
@@ -159,12 +160,9 @@ impl Excerpt {
         self.ranges.iter().filter_map(|range| text.get(range.start_byte..range.end_byte)).collect()
     }
 
-    /// Joins its pieces and the imports that it leaves out: a string that a rule needs may be in one.
-    pub fn join_with_imports(&self, text: &str) -> String {
-        self.imports
-            .iter()
-            .filter_map(|import| text.get(import.clone()))
-            .fold(self.join(text), |text, more| text + more)
+    /// Joins its pieces, and what else of `text` is searched for the strings that rules need.
+    pub fn join_searched(&self, text: &str) -> String {
+        self.searched.iter().filter_map(|more| text.get(more.clone())).fold(self.join(text), |text, more| text + more)
     }
 }
 
@@ -189,7 +187,7 @@ struct BlockSelection<'a> {
     query: ExcerptQuery<'a>,
     wanted: Vec<WantedLines>,
     gaps: Vec<ExcerptGap>,
-    imports: Vec<Span<usize>>,
+    searched: Vec<Span<usize>>,
     /// Words of the code of a script that is wanted: what has an asynchronous function of one of these names is wanted too.
     said: HashSet<&'a str, RandomState>,
     /// Names of the asynchronous functions that are left out.
@@ -225,7 +223,7 @@ impl<'a> BlockSelection<'a> {
             query,
             wanted: Vec::new(),
             gaps: Vec::new(),
-            imports: Vec::new(),
+            searched: Vec::new(),
             said: HashSet::default(),
             left_out: Vec::new(),
         };
@@ -233,13 +231,13 @@ impl<'a> BlockSelection<'a> {
         // What a call means depends on whether the function is asynchronous.
         if !selection.left_out.is_empty() {
             let code = selection.wanted.iter().flat_map(|wanted| [&wanted.lines, &wanted.rest]);
-            let said: HashSet<_, _> = code.flat_map(|lines| script_words(selection.text_of(lines))).collect();
+            let said: HashSet<_, _> = code.flat_map(|lines| asynchronous::words(selection.text_of(lines))).collect();
             if selection.left_out.iter().any(|name| said.contains(name)) {
                 selection = Self {
                     said,
                     wanted: Vec::new(),
                     gaps: Vec::new(),
-                    imports: Vec::new(),
+                    searched: Vec::new(),
                     left_out: Vec::new(),
                     ..selection
                 };
@@ -262,12 +260,13 @@ impl<'a> BlockSelection<'a> {
             let is_end = level == 0 && (at == 0 || at == last);
             if !is_all && !is_end && !self.wants(block) {
                 if block.is_asynchronous() {
-                    self.left_out.extend(self.divided.asynchronous_names(block, self.text));
+                    let names = self.divided.asynchronous_names(block, self.text);
+                    self.left_out.extend(names.into_iter().flatten());
                 }
                 let bytes = self.divided.bytes_of(&block.lines);
                 self.gaps.push(ExcerptGap { at: bytes.start, is_in_function });
-                if block.use_by_others == BlockUse::Import {
-                    self.imports.push(bytes);
+                if block.use_by_others == BlockUse::Import || block.is_comment && !self.query.is_local {
+                    self.searched.push(bytes);
                 }
                 continue;
             }
@@ -365,7 +364,7 @@ impl<'a> BlockSelection<'a> {
         };
         let is_said = || {
             let names = self.divided.asynchronous_names(block, self.text);
-            names.iter().any(|name| self.said.contains(name))
+            names.is_none_or(|names| names.iter().any(|name| self.said.contains(name)))
         };
         let least = if self.query.is_local { BlockUse::Attribute } else { BlockUse::Names };
         self.query.is_all
@@ -373,7 +372,7 @@ impl<'a> BlockSelection<'a> {
             || self.is_touched(&block.lines)
             || self.query.words.is_some_and(has_one)
             || self.query.types.is_some_and(has_one)
-            || block.is_asynchronous() && !self.said.is_empty() && is_said()
+            || block.is_asynchronous() && is_said()
     }
 
     /// Checks whether all members of a block with this head are wanted.
@@ -559,7 +558,7 @@ mod tests {
         assert_eq!(part(false).join(&text), format!("#![a]\n\n{used}const D: u8 = 1;\n\n{around}{last}"));
         assert_eq!(part(true).join(&text), local);
         // What an import has is known all the same.
-        assert_eq!(part(true).join_with_imports(&text), local + used);
+        assert_eq!(part(true).join_searched(&text), local + used);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! that names tree-sitter and ast-grep. The meaning of a rule (its description, its severity, whether a match counts) belongs in `rules`.
 //! A language is one line in [`Grammar`]'s table.
 
+mod asynchronous;
 mod blocks;
 mod carriage_returns;
 mod excerpt;

@@ -2,6 +2,8 @@
 //!
 //! Reads the conditions of a rule as JSON. Which part of a text is parsed belongs in `excerpt`.
 
+use std::collections::BTreeSet;
+
 use regex::Regex;
 use serde_json::Value;
 
@@ -134,7 +136,11 @@ impl TextNeeds {
     pub(super) fn of(grammar: Grammar, rule: &Value) -> Self {
         let utils = rule.get("utils").unwrap_or(&Value::Null);
         let (inside, needs) = (Vec::new(), Self::default());
-        let mut conditions = Conditions { grammar, utils, inside, needs };
+        let mut captured = BTreeSet::new();
+        if grammar.is_script() {
+            add_captured(rule, &mut captured);
+        }
+        let mut conditions = Conditions { grammar, utils, inside, captured, needs };
         for part in ["rule", "constraints"] {
             conditions.read(rule.get(part).unwrap_or(&Value::Null), NodeFacts::default(), false);
         }
@@ -148,6 +154,8 @@ struct Conditions<'r> {
     utils: &'r Value,
     /// The utilities that are being read.
     inside: Vec<&'r str>,
+    /// The variables of its patterns, without those of asynchronous functions that it asks for.
+    captured: BTreeSet<&'r str>,
     needs: TextNeeds,
 }
 
@@ -264,15 +272,28 @@ impl<'r> Conditions<'r> {
         }
     }
 
-    /// Checks whether an excerpt may leave out what a condition asks for. It has no syntax error, and each asynchronous function of a script
-    /// whose name its code has.
+    /// Checks whether an excerpt may leave out what a condition asks for. An excerpt has no syntax error, and each asynchronous function of a
+    /// script whose name its code has.
     fn may_be_left_out(&self, condition: &Value) -> bool {
         match condition.get("any").and_then(Value::as_array) {
             Some(any) => any.iter().any(|one| self.may_be_left_out(one)),
             None => {
-                let is_named_function = || is_asynchronous(condition) && asks_for_name(condition);
-                text(condition, "kind") != Some("ERROR") && !(self.grammar.is_script() && is_named_function())
+                let is_called = || is_asynchronous(condition) && self.asks_for_captured_name(condition);
+                text(condition, "kind") != Some("ERROR") && !(self.grammar.is_script() && is_called())
             }
+        }
+    }
+
+    /// Checks whether a condition asks for something that has a name which other code of a match has.
+    fn asks_for_captured_name(&self, condition: &Value) -> bool {
+        match condition {
+            Value::Object(fields) => {
+                let name = text(condition, "pattern").filter(|_| text(condition, "field") == Some("name"));
+                name.is_some_and(|name| self.captured.contains(name))
+                    || fields.iter().any(|(name, value)| name != "not" && self.asks_for_captured_name(value))
+            }
+            Value::Array(values) => values.iter().any(|value| self.asks_for_captured_name(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         }
     }
 
@@ -354,13 +375,36 @@ fn is_in_block(condition: &Value) -> bool {
 fn asks_for_name(condition: &Value) -> bool {
     match condition {
         Value::Object(fields) => fields.iter().any(|(name, value)| {
-            let is_name =
-                |text: &str| name == "pattern" && text.starts_with('$') && !text.starts_with("$$") && text != "$_";
+            let is_name = |text: &str| name == "pattern" && text.starts_with('$');
             value.as_str().is_some_and(is_name) || name != "not" && asks_for_name(value)
         }),
         Value::Array(values) => values.iter().any(asks_for_name),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
+}
+
+/// Adds the variables of the patterns of a rule, without those of asynchronous functions that it asks for.
+fn add_captured<'r>(condition: &'r Value, names: &mut BTreeSet<&'r str>) {
+    match condition {
+        Value::Object(fields) => {
+            let fields = fields.iter().filter(|(name, value)| *name != "has" || !is_asynchronous(value));
+            for (name, value) in fields {
+                match value.as_str().filter(|_| matches!(name.as_str(), "pattern" | "context")) {
+                    Some(code) => names.extend(variables(code)),
+                    None => add_captured(value, names),
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| add_captured(value, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Returns the variables of a pattern that take one node each.
+fn variables(code: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' || c == '$';
+    code.split(move |c| !is_part(c))
+        .filter(|word| word.strip_prefix('$').is_some_and(|name| name.starts_with(|c: char| c.is_ascii_uppercase())))
 }
 
 /// Checks whether a condition asks for an asynchronous function.
@@ -416,6 +460,9 @@ mod tests {
             TextNeeds::of(Grammar::JavaScript, &rule)
         };
         let in_text = |condition: &str| format!(r#"{{"inside": {{"stopBy": "end", "kind": "program", {condition}}}}}"#);
+        let called = |condition: &str| {
+            format!(r#"{{"pattern": "$A()", "inside": {{"stopBy": "end", "kind": "program", {condition}}}}}"#)
+        };
         let has = in_text(r#""has": {"kind": "pair"}"#);
         for (rule, utils, expected) in [
             (r#"{"kind": "call", "has": {"kind": "pair"}}"#.to_owned(), "null", TextNeed::Affected),
@@ -435,14 +482,24 @@ mod tests {
                 TextNeed::Always,
             ),
             (
-                in_text(
-                    r#""has": {"any": [{"kind": "a", "regex": "^async\\b", "has": {"pattern": "$A"}}, {"kind": "ERROR"}]}"#,
+                called(
+                    r#""has": {"any": [{"regex": "^async\\b", "has": {"field": "name", "pattern": "$A"}}, {"kind": "ERROR"}]}"#,
                 ),
                 "null",
                 TextNeed::AffectedOnly,
             ),
             // Of whatever name: an excerpt has only those whose name its code has.
-            (in_text(r#""has": {"regex": "^async\\b", "has": {"pattern": "$_"}}"#), "null", TextNeed::Always),
+            (
+                called(r#""has": {"regex": "^async\\b", "has": {"field": "name", "pattern": "$B"}}"#),
+                "null",
+                TextNeed::Always,
+            ),
+            (
+                called(r#""has": {"regex": "^async\\b", "has": {"field": "body", "pattern": "$A"}}"#),
+                "null",
+                TextNeed::Always,
+            ),
+            (called(r#""has": {"regex": "^async\\b"}"#), "null", TextNeed::Always),
             (
                 r#"{"inside": {"all": [{"kind": "class_body"}], "has": {"kind": "pair"}}}"#.to_owned(),
                 "null",
@@ -473,7 +530,12 @@ mod tests {
             (around(r#""not": {"has": {"kind": "pair"}}"#), TextNeed::Affected),
             (r#"{"kind": "statement_block", "has": {"kind": "pair"}}"#.to_owned(), TextNeed::Affected),
             (r#"{"inside": {"kind": "call", "has": {"kind": "pair"}}}"#.to_owned(), TextNeed::Affected),
-            (around(r#""has": {"regex": "^async\\b", "has": {"pattern": "$A"}}"#), TextNeed::AffectedOnly),
+            (
+                around(
+                    r#""has": {"regex": "^async\\b", "has": {"field": "name", "pattern": "$A"}}, "pattern": "$A()""#,
+                ),
+                TextNeed::AffectedOnly,
+            ),
             (around(r#""has": {"regex": "^async\\b"}"#), TextNeed::Always),
             (around(r#""regex": "^a""#), TextNeed::Affected),
         ] {
