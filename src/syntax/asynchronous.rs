@@ -18,7 +18,7 @@ static NAMED: LazyPattern = LazyPattern::new(
 /// Words of a declaration that are no names.
 const DECLARING: &[&str] = &["const", "default", "export", "let", "static", "this", "var"];
 
-/// The name of a function, by the code behind the word.
+/// The name of a function, by the code after the word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FunctionName<'t> {
     Known(&'t str),
@@ -47,7 +47,7 @@ pub(super) fn names(code: &str, length: usize) -> Option<BTreeSet<&str>> {
         }
         let declared = head.contains(['=', ':']).then(|| words(head).filter(|word| !DECLARING.contains(word)));
         let mut declared = declared.into_iter().flatten().peekable();
-        match FunctionName::behind(rest) {
+        match FunctionName::read(rest) {
             FunctionName::Known(name) => drop(names.insert(name)),
             FunctionName::None if declared.peek().is_some() => {}
             FunctionName::None | FunctionName::Unknown => return None,
@@ -69,8 +69,8 @@ fn is_part(c: char) -> bool {
 }
 
 impl<'t> FunctionName<'t> {
-    /// Reads the name behind the word with which a function begins.
-    fn behind(rest: &'t str) -> Self {
+    /// Reads the name after the word with which a function begins.
+    fn read(rest: &'t str) -> Self {
         let rest = rest.trim_start();
         let declared = rest.strip_prefix("function").filter(|rest| !rest.starts_with(is_part)).map(str::trim_start);
         let code = declared.unwrap_or(rest).trim_start_matches('*').trim_start();

@@ -454,15 +454,31 @@ mod tests {
     }
 
     #[test]
+    fn an_asynchronous_function_is_in_the_code_that_calls_it_alone() {
+        let function = |more: &str| format!(r#"{{"regex": "^async\\b"{more}}}"#);
+        let named = function(r#", "has": {"field": "name", "pattern": "$A"}"#);
+        for (condition, expected) in [
+            (format!(r#"{{"any": [{named}, {{"kind": "ERROR"}}]}}"#), TextNeed::AffectedOnly),
+            (named, TextNeed::AffectedOnly),
+            (function(r#", "has": {"field": "name", "pattern": "$B"}"#), TextNeed::Always),
+            (function(r#", "has": {"field": "body", "pattern": "$A"}"#), TextNeed::Always),
+            (function(""), TextNeed::Always),
+        ] {
+            let rule = format!(
+                r#"{{"rule": {{"pattern": "$A()", "inside": {{"stopBy": "end", "kind": "program", "has": {condition}}}}}}}"#
+            );
+            let needs = TextNeeds::of(Grammar::JavaScript, &serde_json::from_str(&rule).unwrap());
+            assert_eq!(needs.on(("", Some("")), false), expected, "{rule}");
+        }
+    }
+
+    #[test]
     fn what_must_be_in_the_text_and_what_must_not_be_differ() {
         let need = |rule: &str, utils: &str| {
             let rule = serde_json::from_str(&format!(r#"{{"rule": {rule}, "utils": {utils}}}"#)).unwrap();
             TextNeeds::of(Grammar::JavaScript, &rule)
         };
         let in_text = |condition: &str| format!(r#"{{"inside": {{"stopBy": "end", "kind": "program", {condition}}}}}"#);
-        let called = |condition: &str| {
-            format!(r#"{{"pattern": "$A()", "inside": {{"stopBy": "end", "kind": "program", {condition}}}}}"#)
-        };
         let has = in_text(r#""has": {"kind": "pair"}"#);
         for (rule, utils, expected) in [
             (r#"{"kind": "call", "has": {"kind": "pair"}}"#.to_owned(), "null", TextNeed::Affected),
@@ -481,25 +497,6 @@ mod tests {
                 "null",
                 TextNeed::Always,
             ),
-            (
-                called(
-                    r#""has": {"any": [{"regex": "^async\\b", "has": {"field": "name", "pattern": "$A"}}, {"kind": "ERROR"}]}"#,
-                ),
-                "null",
-                TextNeed::AffectedOnly,
-            ),
-            // Of whatever name: an excerpt has only those whose name its code has.
-            (
-                called(r#""has": {"regex": "^async\\b", "has": {"field": "name", "pattern": "$B"}}"#),
-                "null",
-                TextNeed::Always,
-            ),
-            (
-                called(r#""has": {"regex": "^async\\b", "has": {"field": "body", "pattern": "$A"}}"#),
-                "null",
-                TextNeed::Always,
-            ),
-            (called(r#""has": {"regex": "^async\\b"}"#), "null", TextNeed::Always),
             (
                 r#"{"inside": {"all": [{"kind": "class_body"}], "has": {"kind": "pair"}}}"#.to_owned(),
                 "null",
