@@ -1,7 +1,7 @@
-//! Asynchronous functions of scripts, found without a parser. Main functions: [`lines`], [`names`].
+//! Asynchronous functions of scripts, found without a parser. Main functions: [`begins_named`], [`names`].
 //!
-//! What a call means depends on whether the function is asynchronous, so code that is examined needs those that it calls. Where it is not
-//! clear what is one, or what its name is, that is for the caller to examine as well.
+//! A call of such a function means something else, so code that is examined needs those that it calls. Where it is not clear what is one,
+//! or what its name is, that is for the caller to examine as well.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use memchr::memmem;
 use crate::domain::text::LazyPattern;
 
 /// The word with which such a function begins.
-const WORD: &str = "async";
+pub(super) const WORD: &str = "async";
 /// Lines that begin one which has a name.
 static NAMED: LazyPattern = LazyPattern::new(
     r"^(?:@[\w.]+(?:\([^)]*\))?\s*)*[^(]*\basync\b|=\s*(?:/\*.*?\*/\s*)*async\b|\basync\s+function\b\s*\*?\s*[\w$]",
@@ -27,12 +27,9 @@ enum FunctionName<'t> {
     Unknown,
 }
 
-/// Returns those lines of a text, ascending, on which a function begins that has a name; `line_at` gives the line that has a byte.
-pub(super) fn lines<'t>(text: &'t str, line_at: impl Fn(usize) -> (usize, &'t str)) -> Vec<usize> {
-    let mut found: Vec<(usize, &str)> = memmem::find_iter(text.as_bytes(), WORD).map(line_at).collect();
-    found.dedup_by_key(|(at, _)| *at);
-    found.retain(|(_, line)| NAMED.regex().is_some_and(|named| named.is_match(line)));
-    found.into_iter().map(|(at, _)| at).collect()
+/// Checks whether a line that has the word, without its margin, begins a function that has a name.
+pub(super) fn begins_named(line: &str) -> bool {
+    NAMED.regex().is_some_and(|named| named.is_match(line))
 }
 
 /// Returns the words that may be names of the functions that begin in the first `length` bytes of some code; `None` if the name of one is not

@@ -20,8 +20,6 @@ const SMALLEST: usize = 1 << 10;
 
 /// Words at the margin that continue a statement.
 const CONTINUATIONS: &[&str] = &["case", "catch", "default:", "elif", "else", "except", "finally", "where"];
-/// Their first letters: most lines begin with none.
-const CONTINUING: [char; 5] = ['c', 'd', 'e', 'f', 'w'];
 /// Words before the one that names the kind of a block.
 const MODIFIERS: &[&str] = &[
     "abstract",
@@ -42,8 +40,6 @@ const MODIFIERS: &[&str] = &[
 /// Beginnings of blocks that others depend on.
 const IMPORTS: &[&str] =
     &["export {", "export * ", "export type {", "exports", "extern ", "from ", "import", "module.exports", "package"];
-/// First letters of those, and of an import of Rust.
-const IMPORTING: [char; 6] = ['e', 'f', 'i', 'm', 'p', 'u'];
 /// Words that name a type or a module.
 const TYPES: &[&str] = &["class", "enum", "interface", "namespace", "new", "record", "struct", "union"];
 /// Words of a script that begin a module, or a part of another one.
@@ -161,6 +157,11 @@ impl DividedText {
     pub(super) fn depth(&self, line: usize) -> Option<u32> {
         self.lines.get(line).filter(|line| !line.goes_on).map(|line| line.depth)
     }
+}
+
+/// Returns the number of a line from its index.
+pub(super) fn number(index: usize) -> u32 {
+    u32::try_from(index + 1).unwrap_or(u32::MAX)
 }
 
 fn bytes_of(all: &[NestedLine], lines: &Span<usize>) -> Span<usize> {
@@ -468,32 +469,39 @@ fn begins_called_function(line: &str) -> bool {
     CALLED_FUNCTIONS.iter().any(|begin| line.starts_with(begin))
 }
 
+/// Returns a line without its margin.
+fn line_of<'t>(text: &'t str, lines: &[NestedLine], at: usize) -> &'t str {
+    text.get(bytes_of(lines, &(at..at + 1))).unwrap_or_default().trim_start()
+}
+
+/// Returns the lines that have a word.
+fn lines_with(text: &str, lines: &[NestedLine], word: &str) -> Vec<usize> {
+    let found = memchr::memmem::find_iter(text.as_bytes(), word.as_bytes());
+    let mut found: Vec<usize> = found.map(|at| lines.partition_point(|line| line.start <= at) - 1).collect();
+    found.dedup();
+    found
+}
+
 /// Returns the lines at whatever depth on which an asynchronous function of a script begins that has a name.
 fn asynchronous_lines(grammar: Grammar, text: &str, lines: &[NestedLine]) -> Vec<usize> {
-    let line_at = |byte: usize| {
-        let at = lines.partition_point(|line| line.start <= byte) - 1;
-        (at, text.get(bytes_of(lines, &(at..at + 1))).unwrap_or_default().trim_start())
-    };
-    if grammar.is_script() { asynchronous::lines(text, line_at) } else { Vec::new() }
+    let with = if grammar.is_script() { lines_with(text, lines, asynchronous::WORD) } else { Vec::new() };
+    with.into_iter().filter(|at| asynchronous::begins_named(line_of(text, lines, *at))).collect()
 }
 
 /// Returns the lines at whatever depth that give names to the rest of a text.
 fn naming_lines(grammar: Grammar, text: &str, lines: &[NestedLine]) -> Vec<usize> {
-    let line = |at: usize| text.get(bytes_of(lines, &(at..at + 1))).unwrap_or_default().trim_start();
-    let with = |word: &str| {
-        let found = memchr::memmem::find_iter(text.as_bytes(), word.as_bytes());
-        let mut found: Vec<usize> = found.map(|at| lines.partition_point(|line| line.start <= at) - 1).collect();
-        found.dedup();
-        found
-    };
     match grammar {
         // An import may be conditional.
         Grammar::Python => {
-            let begins = |at: &usize| ["from ", "import "].iter().any(|word| line(*at).starts_with(word));
+            let begins =
+                |at: &usize| ["from ", "import "].iter().any(|word| line_of(text, lines, *at).starts_with(word));
             (0..lines.len()).filter(begins).collect()
         }
         // All names of a module, also in a function.
-        Grammar::Rust => with("::*").into_iter().filter(|at| is_import(grammar, line(*at))).collect(),
+        Grammar::Rust => {
+            let with = lines_with(text, lines, "::*").into_iter();
+            with.filter(|at| is_import(grammar, line_of(text, lines, *at))).collect()
+        }
         Grammar::JavaScript
         | Grammar::TypeScript
         | Grammar::Tsx
@@ -535,9 +543,6 @@ fn is_declaration(line: &str) -> bool {
 
 /// Checks whether a line begins with a word that continues a statement.
 fn continues(line: &str) -> bool {
-    if !line.starts_with(CONTINUING) {
-        return false;
-    }
     let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     CONTINUATIONS.iter().any(|word| line.strip_prefix(word).is_some_and(|rest| word.ends_with(':') || is_end(rest)))
 }
@@ -549,9 +554,6 @@ fn begins_block(line: &str) -> bool {
 
 /// Checks whether what a line begins gives names to the rest of the text, or out of it.
 fn is_import(grammar: Grammar, line: &str) -> bool {
-    if !line.starts_with(IMPORTING) {
-        return false;
-    }
     let is_use = || {
         let public = line.strip_prefix("pub").map_or(line, str::trim_start);
         let inside = public.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(public, |(_, rest)| rest);

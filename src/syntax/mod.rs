@@ -7,6 +7,7 @@
 mod asynchronous;
 mod blocks;
 mod carriage_returns;
+mod defined_names;
 mod excerpt;
 mod focus;
 mod grammar;

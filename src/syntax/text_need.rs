@@ -136,11 +136,7 @@ impl TextNeeds {
     pub(super) fn of(grammar: Grammar, rule: &Value) -> Self {
         let utils = rule.get("utils").unwrap_or(&Value::Null);
         let (inside, needs) = (Vec::new(), Self::default());
-        let mut captured = BTreeSet::new();
-        if grammar.is_script() {
-            add_captured(rule, &mut captured);
-        }
-        let mut conditions = Conditions { grammar, utils, inside, captured, needs };
+        let mut conditions = Conditions { grammar, rule, utils, inside, needs };
         for part in ["rule", "constraints"] {
             conditions.read(rule.get(part).unwrap_or(&Value::Null), NodeFacts::default(), false);
         }
@@ -151,11 +147,10 @@ impl TextNeeds {
 /// The conditions of a rule, while they are read.
 struct Conditions<'r> {
     grammar: Grammar,
+    rule: &'r Value,
     utils: &'r Value,
     /// The utilities that are being read.
     inside: Vec<&'r str>,
-    /// The variables of its patterns, without those of asynchronous functions that it asks for.
-    captured: BTreeSet<&'r str>,
     needs: TextNeeds,
 }
 
@@ -278,22 +273,9 @@ impl<'r> Conditions<'r> {
         match condition.get("any").and_then(Value::as_array) {
             Some(any) => any.iter().any(|one| self.may_be_left_out(one)),
             None => {
-                let is_called = || is_asynchronous(condition) && self.asks_for_captured_name(condition);
+                let is_called = || is_asynchronous(condition) && asks_for_one_of(condition, &captured(self.rule));
                 text(condition, "kind") != Some("ERROR") && !(self.grammar.is_script() && is_called())
             }
-        }
-    }
-
-    /// Checks whether a condition asks for something that has a name which other code of a match has.
-    fn asks_for_captured_name(&self, condition: &Value) -> bool {
-        match condition {
-            Value::Object(fields) => {
-                let name = text(condition, "pattern").filter(|_| text(condition, "field") == Some("name"));
-                name.is_some_and(|name| self.captured.contains(name))
-                    || fields.iter().any(|(name, value)| name != "not" && self.asks_for_captured_name(value))
-            }
-            Value::Array(values) => values.iter().any(|value| self.asks_for_captured_name(value)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         }
     }
 
@@ -381,6 +363,26 @@ fn asks_for_name(condition: &Value) -> bool {
         Value::Array(values) => values.iter().any(asks_for_name),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
+}
+
+/// Checks whether a condition asks for something that has one of some names.
+fn asks_for_one_of(condition: &Value, names: &BTreeSet<&str>) -> bool {
+    match condition {
+        Value::Object(fields) => {
+            let name = text(condition, "pattern").filter(|_| text(condition, "field") == Some("name"));
+            name.is_some_and(|name| names.contains(name))
+                || fields.iter().any(|(name, value)| name != "not" && asks_for_one_of(value, names))
+        }
+        Value::Array(values) => values.iter().any(|value| asks_for_one_of(value, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// Returns the variables of the patterns of a rule, without those of asynchronous functions that it asks for.
+fn captured(rule: &Value) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    add_captured(rule, &mut names);
+    names
 }
 
 /// Adds the variables of the patterns of a rule, without those of asynchronous functions that it asks for.

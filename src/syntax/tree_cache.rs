@@ -9,6 +9,7 @@ use std::thread::ThreadId;
 use foldhash::quality::RandomState;
 
 use super::blocks::DividedText;
+use super::defined_names::affected_names;
 use super::excerpt::{Excerpt, ExcerptQuery};
 use super::focus::ScanFocus;
 use super::grammar::{Grammar, ParseFailure, ParseLimits};
@@ -195,7 +196,7 @@ impl TreeCache {
     /// Returns the names of what the affected code of a text defines. Other code that has them may mean something else now.
     pub fn affected_names(&self, grammar: Grammar, text: &str, focus: &ScanFocus) -> BTreeSet<String> {
         let divided = if grammar.has_local_rules() { None } else { self.divide(grammar, text) };
-        divided.map(|divided| Excerpt::affected_names(&divided, text, focus)).unwrap_or_default()
+        divided.map(|divided| affected_names(&divided, text, focus)).unwrap_or_default()
     }
 
     /// Returns the tree of an excerpt, or of the text if there is none or it has a syntax error.
